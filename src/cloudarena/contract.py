@@ -1,0 +1,274 @@
+"""The contract: a simulation is a sequence of decisions.
+
+A run advances until something must be decided, hands the decision to a policy, takes the
+action and goes on::
+
+    run = scenario.start(seed=0)
+    while (decision := run.decision) is not None:
+        run.apply(policy(decision))
+    result = run.result()
+
+The command line, the Gymnasium environments, the optimisers, the experiment runner and the
+report use what is in this file and nothing behind it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from cloudarena.errors import CloudarenaError, InvalidAction, SpecError, explain, nearest
+from cloudarena.files import written_folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cloudarena.policies import PolicyBook
+
+__all__ = [
+    "Decision",
+    "InvalidAction",
+    "Metric",
+    "Observer",
+    "Policy",
+    "RecordLevel",
+    "Result",
+    "Scenario",
+    "Simulation",
+    "Spec",
+]
+
+RecordLevel = Literal["none", "summary", "full"]
+"""How much a run keeps: metrics only; the tables; the tables and every machine over time."""
+
+
+class Decision(Protocol):
+    """What must be decided now, and what a real decider would know about it.
+
+    Arrays are read-only views of the state and change with the next ``apply``.
+    """
+
+    @property
+    def kind(self) -> str:
+        """Which of the scenario's kinds of decision this is, such as ``place``."""
+
+    @property
+    def now(self) -> float:
+        """The time of the decision in seconds since the run began."""
+
+
+Policy = Callable[[Any], Any]
+"""Any callable from a decision to an action.
+
+A policy object may also have ``start(scenario, seed)``, called once before each run; only
+policies with ``oracle`` in their name may use it to look at the future.
+"""
+
+
+class Metric(NamedTuple):
+    """One measured number: its name carries its unit, and ``better`` its direction."""
+
+    name: str
+    description: str
+    better: Literal["higher", "lower"] | None = None
+
+
+class Simulation(ABC):
+    """A run: it moves time, asks, and measures. It never knows who decides."""
+
+    @property
+    @abstractmethod
+    def now(self) -> float:
+        """The time in seconds since the run began."""
+
+    @property
+    @abstractmethod
+    def decision(self) -> Decision | None:
+        """What must be decided now; None when the run has ended."""
+
+    @abstractmethod
+    def apply(self, action: Any) -> None:
+        """Takes the action and advances to the next decision or to the end.
+
+        Raises InvalidAction, and changes nothing, when the action is not allowed.
+        """
+
+    @abstractmethod
+    def metrics(self) -> dict[str, float]:
+        """The metrics so far; final once ``decision`` is None."""
+
+    @abstractmethod
+    def result(self) -> Result:
+        """The metrics and tables of a run that has ended."""
+
+    def play(self, policy: Policy) -> None:
+        """Lets the policy decide until the run ends. Scenarios do this compiled if they can."""
+        while (decision := self.decision) is not None:
+            self.apply(policy(decision))
+
+
+class Observer(Protocol):
+    """A run as reinforcement learning sees it: features, masks and rewards."""
+
+    @property
+    def observation_space(self) -> Any:
+        """The Gymnasium space of ``features``."""
+
+    @property
+    def action_space(self) -> Any:
+        """The Gymnasium space of actions."""
+
+    def features(self, run: Any) -> Any:
+        """The observation of the run's current decision; zeros when the run has ended."""
+
+    def mask(self, run: Any) -> Any:
+        """True for each action that is allowed now."""
+
+    def action(self, run: Any, choice: Any) -> Any:
+        """The scenario's action for an element of the action space."""
+
+    def value(self, run: Any) -> float:
+        """What has been earned so far; the reward of a step is its increase."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run measured, and what made it."""
+
+    metrics: dict[str, float]
+    tables: dict[str, pa.Table]
+    scenario: str
+    seed: int
+    policy: str = ""
+    version: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    def series(
+        self, name: str, attributes: Sequence[str] | None = None, every: int = 1
+    ) -> pa.Table:
+        """The recorded history of all members of ``name``, one row per time and member.
+
+        Args:
+            name: what to look at, such as ``machines``; its table is ``<name>_series``.
+            attributes: the columns to keep besides the time and the member; all by default.
+            every: keeps each n-th tick, counted from tick 0.
+        """
+        table = self.tables.get(f"{name}_series")
+        if table is None:
+            known = [key.removesuffix("_series") for key in self.tables if key.endswith("_series")]
+            there = ", ".join(known) or "none: run with record='full'"
+            raise CloudarenaError(f"series {name!r} was not recorded; there is {there}")
+        keys, columns = table.column_names[:2], table.column_names[2:]
+        for attribute in attributes or ():
+            if attribute not in columns:
+                raise CloudarenaError(
+                    f"attribute {attribute!r} is not allowed: one of {', '.join(columns)}."
+                    + nearest(attribute, columns)
+                )
+        if every < 1:
+            raise CloudarenaError(f"every: {every} is not allowed: at least 1")
+        if every > 1:
+            table = table.filter(table[keys[0]].to_numpy() % every == 0)
+        return table.select([*keys, *(attributes or columns)])
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes ``metrics.json`` and a Parquet file per table into a folder."""
+        import json
+
+        import pyarrow.parquet as pq
+
+        with written_folder(folder) as draft:
+            (draft / "metrics.json").write_text(json.dumps(self.summary(), indent=2) + "\n")
+            for name, table in self.tables.items():
+                pq.write_table(table, draft / f"{name}.parquet", compression="zstd")
+        return Path(folder)
+
+    def summary(self) -> dict[str, Any]:
+        """What made the result, and its metrics, as plain values for JSON."""
+        return {
+            "scenario": self.scenario,
+            "policy": self.policy,
+            "seed": self.seed,
+            "version": self.version,
+            "metrics": self.metrics,
+        }
+
+
+class Spec(BaseModel):
+    """Part of what a user writes: frozen, no unknown keys, errors that name the nearest key."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known_keys(cls, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            known = [info.alias or name for name, info in cls.model_fields.items()]
+            for key in data:
+                if key not in known:
+                    hint = nearest(str(key), known) or f" Allowed: {', '.join(known)}."
+                    raise PydanticCustomError("unknown_key", f"unknown key {str(key)!r}.{hint}")
+        return data
+
+
+class Scenario(Spec, ABC):
+    """An immutable, validated description of a cloud and its work."""
+
+    kind: ClassVar[str]
+    """The name of the scenario's folder, such as ``vm``."""
+    measures: ClassVar[tuple[Metric, ...]]
+    """What a run measures, in the order of the table."""
+    headline: ClassVar[str]
+    """The metric by which policies are ranked when nobody says otherwise."""
+    highlights: ClassVar[tuple[str, ...]]
+    """The metrics a short table shows."""
+    book: ClassVar[PolicyBook]
+    """The built-in policies."""
+
+    scenario: str
+    description: str = ""
+    record: RecordLevel = "summary"
+
+    _name: str = PrivateAttr(default="")
+
+    @property
+    def name(self) -> str:
+        """The catalogue name or the path the scenario was loaded from."""
+        return self._name or self.kind
+
+    @classmethod
+    def parse(
+        cls, data: Mapping[str, Any], name: str = "", folder: str | Path | None = None
+    ) -> Self:
+        """Validates a description; relative paths in it start from ``folder``."""
+        try:
+            scenario = cls.model_validate(dict(data), context={"folder": folder})
+        except ValidationError as error:
+            problems = error.errors(include_url=False)
+            for problem in problems:
+                problem["branches"] = cls.union_branches()  # type: ignore[typeddict-unknown-key]
+            prefix = f"{name}: " if name else ""
+            raise SpecError(
+                "\n".join(prefix + line for line in explain(problems).splitlines())
+            ) from None
+        scenario._name = name
+        return scenario
+
+    @classmethod
+    def union_branches(cls) -> tuple[str, ...]:
+        """The tags of the scenario's tagged unions, which error messages leave out."""
+        return ()
+
+    @abstractmethod
+    def start(self, seed: int = 0, record: RecordLevel | None = None) -> Simulation:
+        """Begins a run. The seed decides everything that is random in it."""
+
+    @abstractmethod
+    def observer(self, reward: str | None = None) -> Observer:
+        """The features, masks and rewards for learning; ``reward`` names the metric to earn."""

@@ -1,0 +1,1 @@
+"""Mechanisms that scenarios share; none of them knows a scenario."""

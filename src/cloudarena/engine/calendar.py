@@ -1,0 +1,103 @@
+"""The event calendar: a compiled binary heap; equal times leave in the order they came.
+
+A calendar has a fixed capacity. It belongs to one run, and so does its sequence counter.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.engine.compiled import compiled
+
+
+class Calendar(NamedTuple):
+    """Events as parallel arrays in heap order."""
+
+    times: NDArray[np.float64]
+    sequence: NDArray[np.int64]
+    """When each event was added: breaks ties of time."""
+    payloads: NDArray[np.int64]
+    counters: NDArray[np.int64]
+    """How many events there are, and how many were ever added."""
+
+
+def make_calendar(capacity: int) -> Calendar:
+    """An empty calendar for at most ``capacity`` events at a time."""
+    return Calendar(
+        np.empty(capacity, np.float64),
+        np.empty(capacity, np.int64),
+        np.empty(capacity, np.int64),
+        np.zeros(2, np.int64),
+    )
+
+
+@compiled
+def size(calendar: Calendar) -> int:
+    """How many events are in the calendar."""
+    return calendar.counters[0]
+
+
+@compiled
+def next_time(calendar: Calendar) -> float:
+    """The time of the earliest event; infinity when there is none."""
+    return calendar.times[0] if calendar.counters[0] > 0 else np.inf
+
+
+@compiled
+def _before(calendar: Calendar, a: int, b: int) -> bool:
+    if calendar.times[a] != calendar.times[b]:
+        return calendar.times[a] < calendar.times[b]
+    return calendar.sequence[a] < calendar.sequence[b]
+
+
+@compiled
+def _swap(calendar: Calendar, a: int, b: int) -> None:
+    times, sequence, payloads, _ = calendar
+    times[a], times[b] = times[b], times[a]
+    sequence[a], sequence[b] = sequence[b], sequence[a]
+    payloads[a], payloads[b] = payloads[b], payloads[a]
+
+
+@compiled
+def push(calendar: Calendar, time: float, payload: int) -> None:
+    """Adds an event."""
+    place = calendar.counters[0]
+    if place == len(calendar.times):
+        raise IndexError("the calendar is full")
+    calendar.times[place] = time
+    calendar.sequence[place] = calendar.counters[1]
+    calendar.payloads[place] = payload
+    calendar.counters[0] += 1
+    calendar.counters[1] += 1
+    while place > 0:
+        parent = (place - 1) // 2
+        if not _before(calendar, place, parent):
+            break
+        _swap(calendar, place, parent)
+        place = parent
+
+
+@compiled
+def pop(calendar: Calendar) -> int:
+    """Removes the earliest event and returns its payload."""
+    if calendar.counters[0] == 0:
+        raise IndexError("the calendar is empty")
+    payload = calendar.payloads[0]
+    calendar.counters[0] -= 1
+    last = calendar.counters[0]
+    _swap(calendar, 0, last)
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= last:
+            break
+        if child + 1 < last and _before(calendar, child + 1, child):
+            child += 1
+        if not _before(calendar, child, place):
+            break
+        _swap(calendar, place, child)
+        place = child
+    return payload

@@ -1,0 +1,61 @@
+"""Numba, set up so that compiled code is cached, and never stale.
+
+Numba keys the cache of a function by the file of that function alone: after an edit of a callee
+in another file the old machine code would still run. So the cache lives in a folder that is
+named by a hash of all sources that hold compiled code.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+PACKAGE = Path(__file__).parent.parent
+
+
+def source_fingerprint(package: Path = PACKAGE) -> str:
+    """A hash of every source that may hold compiled code, and of the Numba version."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    for room in ("engine", "workloads", "scenarios", "optimize", "learn"):
+        for file in sorted((package / room).rglob("*.py")):
+            digest.update(str(file.relative_to(package)).encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_folder(package: Path = PACKAGE) -> Path:
+    """The user's cache folder for this version of the sources, or a temporary one."""
+    home = os.environ.get("CLOUDARENA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    base = Path(home) if home else Path.home() / ".cache"
+    folder = base / "cloudarena" / f"numba-{source_fingerprint(package)}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return Path(tempfile.gettempdir()) / f"cloudarena-{getpass.getuser()}" / folder.name
+
+
+numba.config.CACHE_DIR = str(cache_folder())
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compiles a function at its first call, or takes it from the cache."""
+    return numba.njit(cache=True)(function)
+
+
+def compiled_as(function: Callable[..., Any], signature: Any, cache: bool = True) -> Any:
+    """Compiles a function for one signature, now, or takes it from the cache.
+
+    A kernel that takes a policy needs this: only with an explicit signature is the policy a
+    ``FunctionType``, which caches across processes.
+    """
+    return numba.njit(signature, cache=cache)(function)

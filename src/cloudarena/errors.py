@@ -1,0 +1,113 @@
+"""What goes wrong, said so that the reader can mend it: field, value, what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+class CloudarenaError(Exception):
+    """Input that cannot be used. The command line prints it and exits with code 2."""
+
+
+class SpecError(CloudarenaError):
+    """A scenario description that is not valid."""
+
+
+class TraceError(CloudarenaError):
+    """A workload file that is not valid; the message names the file and the line."""
+
+
+class PolicyError(CloudarenaError):
+    """A policy that does not exist, cannot be loaded, or does not fit the scenario."""
+
+
+class InvalidAction(CloudarenaError, ValueError):
+    """An action that is not allowed now. The state of the run has not changed."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Returns `` Did you mean 'x'?`` for the known word most like the given one, or nothing."""
+    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f" Did you mean {matches[0]!r}?" if matches else ""
+
+
+def field_path(location: Sequence[str | int]) -> str:
+    """Writes a location in a spec as people do: ``machines[2].cores``."""
+    path = ""
+    for part in location:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        else:
+            path += f".{part}" if path else part
+    return path
+
+
+def _allowed(kind: str, context: dict[str, Any], message: str) -> str:
+    """What a failed pydantic check would have allowed, in plain words."""
+    words = {
+        "greater_than_equal": "at least {ge}",
+        "greater_than": "more than {gt}",
+        "less_than_equal": "at most {le}",
+        "less_than": "less than {lt}",
+        "literal_error": "one of {expected}",
+        "union_tag_invalid": "one of {expected_tags}",
+        "too_short": "at least {min_length} entries",
+        "int_type": "a whole number",
+        "int_parsing": "a whole number",
+        "int_from_float": "a whole number",
+        "float_type": "a number",
+        "float_parsing": "a number",
+        "finite_number": "a finite number",
+        "bool_type": "true or false",
+        "bool_parsing": "true or false",
+        "string_type": "text",
+        "list_type": "a list",
+        "tuple_type": "a list",
+        "path_type": "a path",
+        "model_type": "a mapping of keys",
+        "model_attributes_type": "a mapping of keys",
+    }
+    if kind in words:
+        return words[kind].format(**context)
+    return message[:1].lower() + message[1:]
+
+
+def explain(problems: Sequence[Any]) -> str:
+    """Turns pydantic's list of errors into one line each: field, value, what is allowed."""
+    lines = []
+    for problem in problems:
+        kind, context = problem["type"], problem.get("ctx", {})
+        location = [part for part in problem["loc"] if not _is_union_branch(part, problem)]
+        path = field_path(location) or "spec"
+        if kind == "missing":
+            lines.append(f"{path}: is required")
+        elif kind == "union_tag_not_found":
+            tag = str(context["discriminator"]).strip("'")
+            lines.append(f"{path}.{tag}: is required")
+        elif kind == "union_tag_invalid":
+            tag = str(context["discriminator"]).strip("'")
+            known = [word.strip(" '") for word in str(context["expected_tags"]).split(",")]
+            lines.append(
+                f"{path}.{tag}: {context['tag']!r} is not allowed: one of {', '.join(known)}."
+                + nearest(str(context["tag"]), known)
+            )
+        elif kind in ("unknown_key", "not_allowed"):
+            lines.append(problem["msg"] if path == "spec" else f"{path}: {problem['msg']}")
+        else:
+            value = _short(problem.get("input"))
+            lines.append(
+                f"{path}: {value} is not allowed: {_allowed(kind, context, problem['msg'])}"
+            )
+    return "\n".join(lines)
+
+
+def _is_union_branch(part: str | int, problem: dict[str, Any]) -> bool:
+    """Pydantic puts the chosen branch of a tagged union into the location; people do not."""
+    return isinstance(part, str) and part in problem.get("branches", ())
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

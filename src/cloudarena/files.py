@@ -1,0 +1,40 @@
+"""Writing so that nothing half-written stays: a temporary name first, then a rename."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from cloudarena.errors import CloudarenaError
+
+
+@contextlib.contextmanager
+def written_folder(folder: str | Path) -> Iterator[Path]:
+    """Yields a temporary folder whose files appear in ``folder`` when the block ends well.
+
+    Files of ``folder`` with other names stay. When the block fails, or the disk is full,
+    ``folder`` is as it was before.
+    """
+    target = Path(folder)
+    try:
+        existed = target.is_dir()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise CloudarenaError(f"{target}: cannot be written: {error.strerror}") from None
+    try:
+        yield draft
+        draft.chmod(0o755)
+        if existed:
+            for file in sorted(draft.iterdir()):
+                os.replace(file, target / file.name)  # noqa: PTH105
+        else:
+            os.replace(draft, target)  # noqa: PTH105
+    except OSError as error:
+        raise CloudarenaError(f"{target}: cannot be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

@@ -1,0 +1,179 @@
+"""Policies by name, and one policy at two speeds.
+
+A placement policy is one plain function of arrays. Its scenario's ``policy`` decorator keeps the
+function as it is, for stepping and debugging, and compiles it when a whole run asks for speed.
+Both give the same result to the last bit.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cloudarena.contract import Policy
+from cloudarena.errors import PolicyError, nearest
+
+Factory = TypeVar("Factory", bound=Callable[[], Policy])
+
+
+class SteppedPolicyWarning(UserWarning):
+    """A policy that Numba cannot compile runs stepped: the same result, more slowly."""
+
+
+class ArrayPolicy:
+    """A policy that is one function of the arrays of a decision."""
+
+    def __init__(self, name: str, function: Callable[..., Any], signature: Callable[[], Any]):
+        self.name = name
+        self.function = function
+        self.__doc__ = function.__doc__
+        self._signature = signature
+
+    def __call__(self, decision: Any) -> Any:
+        """Decides in plain Python."""
+        return self.function(*decision.arguments)
+
+    def __repr__(self) -> str:
+        return f"<policy {self.name}>"
+
+    @cached_property
+    def machine_code(self) -> Any:
+        """The compiled function, or None, with a warning, when Numba cannot compile it."""
+        from numba.core.errors import NumbaError
+
+        from cloudarena.engine.compiled import compiled_as
+
+        built_in = self.function.__module__.startswith("cloudarena.")
+        try:
+            return compiled_as(self.function, self._signature(), cache=built_in)
+        except (NumbaError, TypeError, NotImplementedError) as error:
+            reason = next((line.strip() for line in str(error).splitlines()[1:] if line.strip()), "")
+            warnings.warn(
+                f"policy {self.name!r} runs stepped, since Numba cannot compile it: {reason}",
+                SteppedPolicyWarning,
+                stacklevel=2,
+            )
+            return None
+
+
+class PolicyBook:
+    """The policies of one kind of scenario.
+
+    Args:
+        kind: the name of the scenario.
+        signature: gives the Numba signature of its array policies; None when it has none.
+        arguments: how many arguments an array policy takes.
+    """
+
+    def __init__(
+        self, kind: str, signature: Callable[[], Any] | None = None, arguments: int = 0
+    ) -> None:
+        self.kind = kind
+        self._signature = signature
+        self._arguments = arguments
+        self._policies: dict[str, ArrayPolicy] = {}
+        self._factories: dict[str, Callable[[], Policy]] = {}
+        self._replay: Callable[[Path], Policy] | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._policies, *self._factories])
+
+    def __call__(self, name: str) -> Callable[[Callable[..., Any]], ArrayPolicy]:
+        """The decorator for a policy that is one function of arrays."""
+
+        def register(function: Callable[..., Any]) -> ArrayPolicy:
+            policy = self._array_policy(name, function)
+            self._policies[name] = policy
+            return policy
+
+        return register
+
+    def stepped(self, name: str) -> Callable[[Factory], Factory]:
+        """The decorator for a class whose objects are policies in plain Python."""
+
+        def register(factory: Factory) -> Factory:
+            self._factories[name] = factory
+            return factory
+
+        return register
+
+    def replay(self, factory: Callable[[Path], Policy]) -> Callable[[Path], Policy]:
+        """The decorator for the class that takes decisions from a file."""
+        self._replay = factory
+        return factory
+
+    def describe(self, name: str) -> str:
+        """The first line of what a policy says about itself."""
+        holder = self._policies.get(name) or self._factories[name]
+        return inspect.cleandoc(holder.__doc__ or "").splitlines()[0]
+
+    def resolve(self, policy: str | Policy) -> Policy:
+        """A policy from its name, ``replay:FILE``, ``FILE.py:FUNCTION``, or a callable."""
+        if not isinstance(policy, str):
+            return self._adopt(policy, policy_name(policy))
+        if policy in self._policies:
+            return self._policies[policy]
+        if policy in self._factories:
+            return self._factories[policy]()
+        scheme, _, rest = policy.partition(":")
+        if scheme == "replay" and self._replay is not None:
+            return self._replay(Path(rest))
+        path, separator, function = policy.rpartition(":")
+        if separator and path.endswith(".py"):
+            return self._adopt(_load_function(Path(path), function), function)
+        raise PolicyError(
+            f"policy: {policy!r} is not allowed: one of {', '.join(self)}, replay:FILE, or "
+            f"FILE.py:FUNCTION.{nearest(policy, self)}"
+        )
+
+    def _array_policy(self, name: str, function: Callable[..., Any]) -> ArrayPolicy:
+        if self._signature is None:
+            raise PolicyError(f"scenario {self.kind} has no policies that are functions of arrays")
+        return ArrayPolicy(name, function, self._signature)
+
+    def _adopt(self, policy: Any, name: str) -> Policy:
+        """Takes a user's class, function of arrays, or function of a decision."""
+        if inspect.isclass(policy):
+            policy = policy()
+        if inspect.isfunction(policy) and self._arguments > 1:
+            count = len(inspect.signature(policy).parameters)
+            if count == self._arguments:
+                return self._array_policy(name, policy)
+        if not callable(policy):
+            raise PolicyError(f"policy: {name!r} is not allowed: it cannot be called")
+        adopted: Policy = policy
+        return adopted
+
+
+def policy_name(policy: str | Policy) -> str:
+    """What to call a policy in tables."""
+    if isinstance(policy, str):
+        return policy
+    name = getattr(policy, "name", None) or getattr(policy, "__name__", None)
+    return str(name or type(policy).__name__)
+
+
+def _load_function(path: Path, name: str) -> Any:
+    """A name from a Python file of the user's."""
+    if not path.is_file():
+        raise PolicyError(f"policy: {path} does not exist")
+    module_name = f"cloudarena_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise PolicyError(f"policy: {path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise PolicyError(f"policy: {path} cannot be loaded: {type(error).__name__}: {error}") from None
+    if not hasattr(module, name):
+        names = [key for key, value in vars(module).items() if callable(value)]
+        raise PolicyError(f"policy: {path} has no {name!r}.{nearest(name, names)}")
+    return getattr(module, name)

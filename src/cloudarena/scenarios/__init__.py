@@ -1,0 +1,25 @@
+"""The kinds of cloud. Each is one folder with the same rooms."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from cloudarena.contract import Scenario
+from cloudarena.errors import SpecError, nearest
+
+
+def kinds() -> list[str]:
+    """The names of the kinds, without importing them."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
+
+
+def scenario_class(kind: str) -> type[Scenario]:
+    """The Scenario class of a kind."""
+    if kind not in kinds():
+        raise SpecError(
+            f"scenario: {kind!r} is not allowed: one of {', '.join(kinds())}."
+            + nearest(kind, kinds())
+        )
+    found: type[Scenario] = importlib.import_module(f"{__name__}.{kind}").SCENARIO
+    return found

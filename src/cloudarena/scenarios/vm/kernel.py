@@ -1,0 +1,534 @@
+"""How time moves in a data centre: compiled functions on arrays.
+
+The order of events within a tick, for machines in order of their number:
+
+1. VMs whose life is over leave; what they held is free for the requests of the same tick.
+2. Each machine's utilisation and power are those of the VMs on it in this tick.
+3. Requests are decided one by one: first those that waited, in the order in which they were
+   put off, then the new ones in the order of the trace. A VM that is placed starts at once, and
+   the next request sees it.
+4. The tick is spent in this state: energy, utilisation and overloads are counted; where
+   ``overload: kill``, the VMs of an overloaded machine end here; the VMs that live on pay.
+
+Cores and memory are whole numbers of a millionth, so that nothing drifts; ``Machines`` shows
+their values in cores and GB. What VMs use is in core-percent (cores times percent).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.engine.calendar import Calendar, next_time, pop, push, size
+from cloudarena.engine.compiled import compiled
+from cloudarena.engine.power import power_w
+from cloudarena.engine.recorder import Log, append, is_full
+
+MICRO = 1_000_000
+WINDOW = 256
+"""Ticks for which the machines' use is summed ahead, VM by VM, since readings lie that way."""
+
+DELAY_INSENSITIVE = 0
+SEPARATE, EMPTY, SHARED = -1, 0, 1
+"""A machine's sharing: for interactive and unknown VMs; free; for delay-insensitive VMs."""
+
+NOT_ARRIVED, WAITING, RUNNING, COMPLETED, FAILED, REFUSED, KILLED = range(7)
+"""What has become of a VM."""
+
+REFUSE = -1
+"""The action that turns a request away. ``-1 - n`` puts it off by n delays."""
+
+ENDED, DECIDE, LOG_FULL, NO_SUCH_MACHINE, NOT_VALID = range(5)
+"""Why the kernel comes back: the last two are actions that are not allowed."""
+
+
+class Machines(NamedTuple):
+    """What a policy sees of the machines: one entry each, in the order of the spec."""
+
+    valid: NDArray[np.bool_]
+    """Whether the machine may take the request."""
+    cores: NDArray[np.float64]
+    memory_gb: NDArray[np.float64]
+    allocated_cores: NDArray[np.float64]
+    allocated_memory_gb: NDArray[np.float64]
+    free_cores: NDArray[np.float64]
+    """Capacity minus allocation; negative where oversubscribed."""
+    free_memory_gb: NDArray[np.float64]
+    limit_cores: NDArray[np.float64]
+    """What delay-insensitive VMs may allocate: capacity times oversubscription."""
+    utilisation: NDArray[np.float64]
+    """Used over physical cores; more than 1 where overloaded."""
+    power_w: NDArray[np.float64]
+    vms: NDArray[np.int64]
+    """How many VMs run on the machine."""
+    sharing: NDArray[np.int64]
+    """-1: interactive and unknown VMs; 0: empty; 1: delay-insensitive VMs."""
+    rack: NDArray[np.int64]
+
+
+class Request(NamedTuple):
+    """What a policy sees of the request."""
+
+    vm: int
+    """The number of the VM in the trace, from 0."""
+    cores: float
+    memory_gb: float
+    category: int
+    """0 delay-insensitive, 1 interactive, 2 unknown."""
+    subscription: int
+    deployment: int
+    tick: int
+    buffer_ticks: int
+    """How long the request may still wait."""
+    lifetime_ticks: int
+    """-1 unless the spec says that lifetimes are known."""
+    last_machine: int
+    """The machine of the last placement; -1 before the first."""
+
+
+class Fleet(NamedTuple):
+    """The machines as they were built."""
+
+    cores: NDArray[np.int64]
+    memory: NDArray[np.int64]
+    cores_limit: NDArray[np.int64]
+    memory_limit: NDArray[np.int64]
+    use_limit: NDArray[np.float64]
+    """Core-percent up to which delay-insensitive VMs are admitted."""
+    idle_w: NDArray[np.float64]
+    busy_w: NDArray[np.float64]
+    curve_r: NDArray[np.float64]
+
+
+class Demand(NamedTuple):
+    """The VMs as the trace has them."""
+
+    arrival: NDArray[np.int64]
+    lifetime: NDArray[np.int64]
+    cores: NDArray[np.int64]
+    memory: NDArray[np.int64]
+    category: NDArray[np.int64]
+    subscription: NDArray[np.int64]
+    deployment: NDArray[np.int64]
+    first_reading: NDArray[np.int64]
+    readings: NDArray[np.float64]
+
+
+class Rules(NamedTuple):
+    """The spec's numbers that the kernel needs."""
+
+    ticks: int
+    budget_ticks: int
+    delay_ticks: int
+    kill: bool
+    decide_when_full: bool
+    lifetimes_known: bool
+    series_every: int
+
+
+class Vms(NamedTuple):
+    """What has become of each VM."""
+
+    outcome: NDArray[np.int64]
+    machine: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    buffer: NDArray[np.int64]
+    delay: NDArray[np.int64]
+
+
+class Series(NamedTuple):
+    """The state in which every n-th tick is spent; without rows where it is not recorded."""
+
+    totals: NDArray[np.float64]  # (rows, 5): SERIES_COLUMNS
+    allocated_cores: NDArray[np.float64]  # (rows, machines), and so on
+    allocated_memory_gb: NDArray[np.float64]
+    utilisation: NDArray[np.float64]
+    power_w: NDArray[np.float64]
+    vms: NDArray[np.int64]
+
+
+SERIES_COLUMNS = ("allocated_cores", "used_cores", "power_w", "live_vms", "waiting")
+
+CLOCK = np.dtype(
+    [
+        ("tick", np.int64),
+        ("begun", np.int64),  # whether the tick's departures and readings are done
+        ("arrived", np.int64),  # how many VMs have arrived
+        ("pending", np.int64),  # the VM to decide on, or -1
+        ("valid_count", np.int64),
+        ("action", np.int64),  # the last action, for the message when it is not allowed
+        ("last_machine", np.int64),
+        ("window_start", np.int64),
+        ("placed", np.int64),  # how many entries `order` has
+        ("live", np.int64),
+    ]
+)
+
+TOTALS = np.dtype(
+    [
+        ("allocated", np.int64),
+        ("completed", np.int64),
+        ("failed", np.int64),
+        ("refused", np.int64),
+        ("killed", np.int64),
+        ("delay_ticks", np.int64),
+        ("oversubscribed", np.int64),
+        ("overloaded_machines", np.int64),
+        ("overloaded_vms", np.int64),
+        ("core_ticks", np.int64),  # allocated, in millionths of a core
+        ("billed_core_ticks", np.int64),  # less what is refunded
+        ("billed_memory_ticks", np.int64),
+        ("used_ticks", np.float64),  # core-percent
+        ("watt_ticks", np.float64),
+    ]
+)
+
+
+class World(NamedTuple):
+    """Everything a run holds."""
+
+    rules: Rules
+    fleet: Fleet
+    demand: Demand
+    machines: Machines
+    vms: Vms
+    allocated_cores: NDArray[np.int64]
+    allocated_memory: NDArray[np.int64]
+    used: NDArray[np.float64]  # (machines, WINDOW): core-percent in the ticks of the window
+    order: NDArray[np.int64]  # VMs in the order of their placement, less those found dead
+    departures: Calendar
+    retries: Calendar
+    clock: NDArray[np.void]  # (1,) of CLOCK
+    totals: NDArray[np.void]  # (1,) of TOTALS
+    machine_watt_ticks: NDArray[np.float64]
+    machine_used_ticks: NDArray[np.float64]
+    machine_oversubscribed: NDArray[np.int64]
+    machine_overloaded: NDArray[np.int64]
+    decisions: Log  # tick, vm, action, valid count
+    series: Series
+
+
+@compiled
+def request_of(world: World) -> Request:
+    """The request that is to be decided."""
+    clock, demand = world.clock[0], world.demand
+    vm = clock.pending
+    return Request(
+        vm,
+        demand.cores[vm] / MICRO,
+        demand.memory[vm] / MICRO,
+        demand.category[vm],
+        demand.subscription[vm],
+        demand.deployment[vm],
+        clock.tick,
+        world.vms.buffer[vm],
+        demand.lifetime[vm] if world.rules.lifetimes_known else -1,
+        clock.last_machine,
+    )
+
+
+@compiled
+def show_allocation(world: World, machine: int) -> None:
+    """Brings what policies see of a machine's allocation up to date."""
+    machines, fleet = world.machines, world.fleet
+    cores, memory = world.allocated_cores[machine], world.allocated_memory[machine]
+    machines.allocated_cores[machine] = cores / MICRO
+    machines.allocated_memory_gb[machine] = memory / MICRO
+    machines.free_cores[machine] = (fleet.cores[machine] - cores) / MICRO
+    machines.free_memory_gb[machine] = (fleet.memory[machine] - memory) / MICRO
+
+
+@compiled
+def show_use(world: World, machine: int) -> None:
+    """Brings a machine's utilisation and power up to date for the current tick."""
+    clock, fleet = world.clock[0], world.fleet
+    used = world.used[machine, clock.tick - clock.window_start]
+    utilisation = used / (100.0 * world.machines.cores[machine])
+    world.machines.utilisation[machine] = utilisation
+    world.machines.power_w[machine] = power_w(
+        fleet.idle_w[machine], fleet.busy_w[machine], fleet.curve_r[machine], utilisation
+    )
+
+
+@compiled
+def add_use(world: World, vm: int, first: int) -> None:
+    """Adds a VM's readings from tick ``first`` to what its machine uses in the window."""
+    clock, demand = world.clock[0], world.demand
+    start = world.vms.start[vm]
+    last = min(world.vms.end[vm], clock.window_start + WINDOW)
+    cores = demand.cores[vm] / MICRO
+    readings = demand.readings[demand.first_reading[vm] - start + first :]
+    used = world.used[world.vms.machine[vm], first - clock.window_start :]
+    for k in range(last - first):
+        used[k] += cores * readings[k]
+
+
+@compiled
+def move_window(world: World) -> None:
+    """Sums up the next window's use, in the order in which the live VMs were placed."""
+    clock = world.clock[0]
+    clock.window_start = clock.tick
+    world.used[:] = 0.0
+    kept = 0
+    for k in range(clock.placed):
+        vm = world.order[k]
+        if world.vms.outcome[vm] == RUNNING:
+            world.order[kept] = vm
+            kept += 1
+            add_use(world, vm, clock.tick)
+    clock.placed = kept
+
+
+@compiled
+def release(world: World, vm: int, outcome: int) -> None:
+    """Takes a VM off its machine."""
+    machine = world.vms.machine[vm]
+    world.vms.outcome[vm] = outcome
+    world.vms.end[vm] = world.clock[0].tick
+    world.allocated_cores[machine] -= world.demand.cores[vm]
+    world.allocated_memory[machine] -= world.demand.memory[vm]
+    world.machines.vms[machine] -= 1
+    if world.machines.vms[machine] == 0:
+        world.machines.sharing[machine] = EMPTY
+    world.clock[0].live -= 1
+    show_allocation(world, machine)
+
+
+@compiled
+def begin_tick(world: World) -> None:
+    """Lets finished VMs go and reads the machines' utilisation."""
+    clock = world.clock[0]
+    while next_time(world.departures) == clock.tick:
+        vm = pop(world.departures)
+        if world.vms.outcome[vm] == RUNNING:
+            release(world, vm, COMPLETED)
+            world.totals[0].completed += 1
+    if clock.tick == clock.window_start + WINDOW:
+        move_window(world)
+    for machine in range(len(world.fleet.cores)):
+        show_use(world, machine)
+
+
+@compiled
+def next_request(world: World) -> int:
+    """The next VM to be decided in this tick, or -1."""
+    clock = world.clock[0]
+    if next_time(world.retries) == clock.tick:
+        return pop(world.retries)
+    vm = clock.arrived
+    if vm < len(world.demand.arrival) and world.demand.arrival[vm] == clock.tick:
+        clock.arrived += 1
+        world.vms.outcome[vm] = WAITING
+        world.vms.buffer[vm] = world.rules.budget_ticks
+        return vm
+    return -1
+
+
+@compiled
+def mark_valid(world: World, vm: int) -> int:
+    """Finds the machines that may take a VM, and returns how many there are.
+
+    Interactive and unknown VMs need an empty machine or one of their own kind, within its
+    physical capacity. Delay-insensitive VMs need an empty machine or one of their own kind,
+    within its oversubscribed capacity, and with room for their cores, fully busy, above what
+    is in use now.
+    """
+    fleet, machines = world.fleet, world.machines
+    cores, memory = world.demand.cores[vm], world.demand.memory[vm]
+    count = 0
+    if world.demand.category[vm] == DELAY_INSENSITIVE:
+        use = 100.0 * (cores / MICRO)
+        k = world.clock[0].tick - world.clock[0].window_start
+        for m in range(len(fleet.cores)):
+            valid = (
+                (machines.sharing[m] != SEPARATE)
+                & (world.allocated_cores[m] + cores <= fleet.cores_limit[m])
+                & (world.allocated_memory[m] + memory <= fleet.memory_limit[m])
+                & (world.used[m, k] + use <= fleet.use_limit[m])
+            )
+            machines.valid[m] = valid
+            count += valid
+    else:
+        for m in range(len(fleet.cores)):
+            valid = (
+                (machines.sharing[m] != SHARED)
+                & (world.allocated_cores[m] + cores <= fleet.cores[m])
+                & (world.allocated_memory[m] + memory <= fleet.memory[m])
+            )
+            machines.valid[m] = valid
+            count += valid
+    return count
+
+
+@compiled
+def put_off(world: World, vm: int, ticks: int, reserve: int) -> None:
+    """Lets a request wait, if its buffer allows that and keeps a reserve; else it fails."""
+    if world.vms.buffer[vm] - ticks >= reserve:
+        world.vms.buffer[vm] -= ticks
+        world.vms.delay[vm] += ticks
+        world.totals[0].delay_ticks += ticks
+        push(world.retries, world.clock[0].tick + ticks, vm)
+    else:
+        world.vms.outcome[vm] = FAILED
+        world.vms.end[vm] = world.clock[0].tick
+        world.totals[0].failed += 1
+
+
+@compiled
+def place(world: World, vm: int, machine: int) -> None:
+    """Starts a VM on a machine, now."""
+    clock = world.clock[0]
+    vms, machines = world.vms, world.machines
+    vms.outcome[vm] = RUNNING
+    vms.machine[vm] = machine
+    vms.start[vm] = clock.tick
+    vms.end[vm] = clock.tick + world.demand.lifetime[vm]
+    world.allocated_cores[machine] += world.demand.cores[vm]
+    world.allocated_memory[machine] += world.demand.memory[vm]
+    machines.vms[machine] += 1
+    own_kind = SHARED if world.demand.category[vm] == DELAY_INSENSITIVE else SEPARATE
+    machines.sharing[machine] = own_kind
+    world.order[clock.placed] = vm
+    clock.placed += 1
+    clock.live += 1
+    clock.last_machine = machine
+    world.totals[0].allocated += 1
+    push(world.departures, vms.end[vm], vm)
+    add_use(world, vm, clock.tick)
+    show_allocation(world, machine)
+    show_use(world, machine)
+
+
+@compiled
+def kill_all(world: World, machine: int) -> None:
+    """Ends all VMs of an overloaded machine and refunds what they have paid."""
+    clock, totals = world.clock[0], world.totals[0]
+    for k in range(clock.placed):
+        vm = world.order[k]
+        if world.vms.outcome[vm] == RUNNING and world.vms.machine[vm] == machine:
+            paid_ticks = clock.tick - world.vms.start[vm]
+            totals.billed_core_ticks -= paid_ticks * world.demand.cores[vm]
+            totals.billed_memory_ticks -= paid_ticks * world.demand.memory[vm]
+            totals.killed += 1
+            release(world, vm, KILLED)
+    world.used[machine, clock.tick - clock.window_start + 1 :] = 0.0
+
+
+@compiled
+def record_series(world: World) -> None:
+    """Keeps the state in which this tick is spent."""
+    clock, series, machines = world.clock[0], world.series, world.machines
+    row = clock.tick // world.rules.series_every
+    if clock.tick % world.rules.series_every != 0 or row >= len(series.totals):
+        return
+    k = clock.tick - clock.window_start
+    totals = series.totals[row]
+    for m in range(len(world.fleet.cores)):
+        totals[0] += machines.allocated_cores[m]
+        totals[1] += world.used[m, k] / 100.0
+        totals[2] += machines.power_w[m]
+    totals[3] = clock.live
+    totals[4] = size(world.retries)
+    if row < len(series.vms):
+        series.allocated_cores[row] = machines.allocated_cores
+        series.allocated_memory_gb[row] = machines.allocated_memory_gb
+        series.utilisation[row] = machines.utilisation
+        series.power_w[row] = machines.power_w
+        series.vms[row] = machines.vms
+
+
+@compiled
+def end_tick(world: World) -> None:
+    """Counts what the tick has cost and earned, and meets overload."""
+    clock, totals, fleet = world.clock[0], world.totals[0], world.fleet
+    k = clock.tick - clock.window_start
+    record_series(world)
+    watts, used, cores, memory = 0.0, 0.0, 0, 0
+    for m in range(len(fleet.cores)):
+        watts += world.machines.power_w[m]
+        used += world.used[m, k]
+        cores += world.allocated_cores[m]
+        world.machine_watt_ticks[m] += world.machines.power_w[m]
+        world.machine_used_ticks[m] += world.used[m, k]
+        if world.allocated_cores[m] > fleet.cores[m]:
+            totals.oversubscribed += 1
+            world.machine_oversubscribed[m] += 1
+        if world.used[m, k] > 100.0 * world.machines.cores[m]:
+            totals.overloaded_machines += 1
+            totals.overloaded_vms += world.machines.vms[m]
+            world.machine_overloaded[m] += 1
+            if world.rules.kill:
+                kill_all(world, m)
+    totals.watt_ticks += watts
+    totals.used_ticks += used
+    totals.core_ticks += cores
+    cores = 0
+    for m in range(len(fleet.cores)):
+        cores += world.allocated_cores[m]
+        memory += world.allocated_memory[m]
+    totals.billed_core_ticks += cores
+    totals.billed_memory_ticks += memory
+
+
+@compiled
+def advance(world: World) -> int:
+    """Moves on to the next decision (DECIDE) or to the end (ENDED)."""
+    clock, rules = world.clock[0], world.rules
+    while clock.tick < rules.ticks:
+        if clock.begun == 0:
+            begin_tick(world)
+            clock.begun = 1
+        vm = next_request(world)
+        while vm >= 0:
+            clock.valid_count = mark_valid(world, vm)
+            if clock.valid_count > 0 or rules.decide_when_full:
+                clock.pending = vm
+                return DECIDE
+            put_off(world, vm, rules.delay_ticks, 0)
+            vm = next_request(world)
+        end_tick(world)
+        clock.tick += 1
+        clock.begun = 0
+    return ENDED
+
+
+@compiled
+def act(world: World, action: int) -> int:
+    """Takes an action on the pending request and moves on; or says why it may not be taken.
+
+    A policy that puts off a request for which there was room must leave one more delay in its
+    buffer: the last one is kept for the case that no machine has room.
+    """
+    clock = world.clock[0]
+    vm = clock.pending
+    clock.action = action
+    if action >= len(world.fleet.cores):
+        return NO_SUCH_MACHINE
+    if action >= 0 and not world.machines.valid[action]:
+        return NOT_VALID
+    append(world.decisions, (clock.tick, vm, action, clock.valid_count))
+    clock.pending = -1
+    if action >= 0:
+        place(world, vm, action)
+    elif action == REFUSE:
+        world.vms.outcome[vm] = REFUSED
+        world.vms.end[vm] = clock.tick
+        world.totals[0].refused += 1
+    else:
+        delay = world.rules.delay_ticks
+        reserve = delay if clock.valid_count > 0 else 0
+        put_off(world, vm, (REFUSE - action) * delay, reserve)
+    return advance(world)
+
+
+def play(world, policy, rng):  # type: ignore[no-untyped-def]
+    """Lets a compiled policy decide until the run ends, the log is full, or an action is bad."""
+    status = DECIDE if world.clock[0].pending >= 0 else advance(world)
+    while status == DECIDE:
+        if is_full(world.decisions):
+            return LOG_FULL
+        status = act(world, policy(world.machines, request_of(world), rng))
+    return status

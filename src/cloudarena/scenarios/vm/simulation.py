@@ -1,0 +1,372 @@
+"""The contract around the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+import pyarrow as pa
+
+import cloudarena
+from cloudarena.contract import Policy, RecordLevel, Result, Simulation
+from cloudarena.engine.calendar import make_calendar
+from cloudarena.engine.compiled import compiled_as
+from cloudarena.engine.recorder import grown, make_log, recorded
+from cloudarena.engine.streams import stream
+from cloudarena.errors import InvalidAction
+from cloudarena.policies import ArrayPolicy
+from cloudarena.scenarios.vm import kernel
+from cloudarena.scenarios.vm.kernel import MICRO, Machines, Request, World
+from cloudarena.scenarios.vm.metrics import measure
+from cloudarena.scenarios.vm.policies import empty_machines, signature
+from cloudarena.scenarios.vm.spec import VmScenario
+from cloudarena.workloads.vms import CATEGORIES, VmWorkload
+
+OUTCOMES = ("not arrived", "waiting", "running", "completed", "failed", "refused", "killed")
+
+
+@dataclass(frozen=True, slots=True)
+class VmDecision:
+    """Which machine takes this VM?
+
+    The action is the number of a valid machine, ``postpone(n)`` or ``REFUSE``. The arrays are
+    read-only views that change with the next ``apply``.
+    """
+
+    kind: ClassVar[str] = "place"
+    now: float
+    request: Request
+    machines: Machines
+    rng: np.random.Generator
+    """The stream of the policy; the workload never draws from it."""
+
+    @property
+    def valid(self) -> np.ndarray:
+        """Which machines may take the VM."""
+        return self.machines.valid
+
+    @property
+    def arguments(self) -> tuple[Machines, Request, np.random.Generator]:
+        """What a policy that is a function of arrays takes."""
+        return self.machines, self.request, self.rng
+
+
+class VmSimulation(Simulation):
+    """A run of a data centre."""
+
+    def __init__(self, scenario: VmScenario, seed: int, record: RecordLevel) -> None:
+        self.scenario = scenario
+        self.seed = seed
+        self._workload = scenario.load_workload(seed)
+        self._world = build_world(scenario, self._workload, record)
+        self._record = record
+        self._rng = stream(seed, "policy")
+        self._views = Machines(*(_read_only(column) for column in self._world.machines))
+        self._status = kernel.advance(self._world)
+
+    @property
+    def now(self) -> float:
+        """The time in seconds since the run began."""
+        return float(self._world.clock[0]["tick"]) * self.scenario.tick_seconds
+
+    @property
+    def decision(self) -> VmDecision | None:
+        """The request to be placed; None when the run has ended."""
+        if self._status != kernel.DECIDE:
+            return None
+        request = kernel.request_of(self._world)
+        return VmDecision(self.now, request, self._views, self._rng)
+
+    def apply(self, action: Any) -> None:
+        """Places, puts off or refuses the request."""
+        if self._status != kernel.DECIDE:
+            raise InvalidAction("the run has ended: there is nothing to decide")
+        number = _whole_number(action)
+        if len(self._world.decisions.rows) == self._world.decisions.count[0]:
+            self._world = self._world._replace(decisions=grown(self._world.decisions))
+        self._go_on(kernel.act(self._world, number))
+
+    def play(self, policy: Policy) -> None:
+        """Runs to the end: compiled if the policy is a function of arrays, else stepped."""
+        code = policy.machine_code if isinstance(policy, ArrayPolicy) else None
+        if code is None:
+            super().play(policy)
+            return
+        run_on = _compiled_play(numba.typeof(self._world))
+        status = run_on(self._world, code, self._rng)
+        while status == kernel.LOG_FULL:
+            self._world = self._world._replace(decisions=grown(self._world.decisions))
+            status = run_on(self._world, code, self._rng)
+        self._go_on(status)
+
+    def _go_on(self, status: int) -> None:
+        if status in (kernel.NO_SUCH_MACHINE, kernel.NOT_VALID):
+            raise InvalidAction(self._why_not(status))
+        self._status = status
+
+    def _why_not(self, status: int) -> str:
+        """Why the last action is not allowed, with the numbers that say so."""
+        world, request = self._world, kernel.request_of(self._world)
+        action, pms = int(world.clock[0]["action"]), world.machines
+        if status == kernel.NO_SUCH_MACHINE:
+            return f"machine {action} is not allowed: 0 to {len(pms.valid) - 1}"
+        reasons = []
+        category = CATEGORIES[request.category]
+        shared = request.category == kernel.DELAY_INSENSITIVE
+        if pms.sharing[action] == (kernel.SEPARATE if shared else kernel.SHARED):
+            reasons.append(f"it does not host {category} VMs now")
+        limits = (
+            (world.fleet.cores_limit, world.fleet.memory_limit)
+            if shared
+            else (world.fleet.cores, world.fleet.memory)
+        )
+        for unit, need, used, limit in (
+            ("cores", request.cores, world.allocated_cores[action], limits[0][action]),
+            ("GB", request.memory_gb, world.allocated_memory[action], limits[1][action]),
+        ):
+            if used + round(need * MICRO) > limit:
+                left = max(0, limit - used) / MICRO
+                reasons.append(f"{need:g} {unit} are asked for and {left:g} are left")
+        if not reasons:
+            reasons.append("its utilisation leaves no room for the VM's cores")
+        return f"machine {action} is not allowed for VM {request.vm}: {'; '.join(reasons)}"
+
+    def metrics(self) -> dict[str, float]:
+        """The metrics so far."""
+        return measure(self.scenario, self._world)
+
+    def result(self) -> Result:
+        """The metrics and, as far as they were recorded, the tables."""
+        return Result(
+            metrics=self.metrics(),
+            tables={} if self._record == "none" else self._tables(),
+            scenario=self.scenario.name,
+            seed=self.seed,
+            version=cloudarena.__version__,
+        )
+
+    def _tables(self) -> dict[str, pa.Table]:
+        world, ids = self._world, self._workload.ids
+        tables = {
+            "vms": _vms_table(world, self._workload),
+            "decisions": _decisions_table(world, ids, self.scenario.tick_seconds),
+            "machines": _machines_table(world, self.scenario),
+            "series": _series_table(world),
+        }
+        if self._record == "full":
+            tables["machines_series"] = _machines_series_table(world)
+        return tables
+
+
+def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel) -> World:
+    """The state before the first tick."""
+    count, vms = scenario.machine_count, len(workload.created)
+    kinds = scenario.machines
+    repeat = [kind.count for kind in kinds]
+
+    def column(values: list[float]) -> np.ndarray:
+        return np.repeat(np.array(values, np.float64), repeat)
+
+    cores, memory = column([k.cores for k in kinds]), column([k.memory_gb for k in kinds])
+    rates = scenario.oversubscription
+    machines = empty_machines(count)
+    machines.cores[:] = machines.free_cores[:] = cores
+    machines.memory_gb[:] = machines.free_memory_gb[:] = memory
+    machines.limit_cores[:] = _micro(cores * rates.cpu) / MICRO
+    machines.rack[:] = scenario.racks()
+    fleet = kernel.Fleet(
+        cores=_micro(cores),
+        memory=_micro(memory),
+        cores_limit=_micro(cores * rates.cpu),
+        memory_limit=_micro(memory * rates.memory),
+        use_limit=np.round(100.0 * cores * rates.utilisation, 6),
+        idle_w=column([k.power.idle_w for k in kinds]),
+        busy_w=column([k.power.busy_w for k in kinds]),
+        curve_r=column([k.power.r for k in kinds]),
+    )
+    demand = kernel.Demand(
+        arrival=workload.created,
+        lifetime=workload.lifetime,
+        cores=_micro(workload.cores),
+        memory=_micro(workload.memory_gb),
+        category=workload.category,
+        subscription=workload.subscription,
+        deployment=workload.deployment,
+        first_reading=workload.first_reading,
+        readings=workload.readings,
+    )
+    rows = 0 if record == "none" else -(-scenario.ticks // scenario.series_every)
+    shape = (rows if record == "full" else 0, count)
+    clock, totals = np.zeros(1, kernel.CLOCK), np.zeros(1, kernel.TOTALS)
+    clock["pending"] = clock["last_machine"] = -1
+    return World(
+        rules=kernel.Rules(
+            scenario.ticks,
+            scenario.buffer.budget_ticks,
+            scenario.buffer.delay_ticks,
+            scenario.overload == "kill",
+            scenario.decide_when_full,
+            "lifetimes" in scenario.known,
+            scenario.series_every,
+        ),
+        fleet=fleet,
+        demand=demand,
+        machines=machines,
+        vms=kernel.Vms(
+            outcome=np.zeros(vms, np.int64),
+            machine=np.full(vms, -1, np.int64),
+            start=np.full(vms, -1, np.int64),
+            end=np.full(vms, -1, np.int64),
+            buffer=np.zeros(vms, np.int64),
+            delay=np.zeros(vms, np.int64),
+        ),
+        allocated_cores=np.zeros(count, np.int64),
+        allocated_memory=np.zeros(count, np.int64),
+        used=np.zeros((count, kernel.WINDOW)),
+        order=np.empty(vms, np.int64),
+        departures=make_calendar(vms),
+        retries=make_calendar(vms),
+        clock=clock,
+        totals=totals,
+        machine_watt_ticks=np.zeros(count),
+        machine_used_ticks=np.zeros(count),
+        machine_oversubscribed=np.zeros(count, np.int64),
+        machine_overloaded=np.zeros(count, np.int64),
+        decisions=make_log(4, 0 if record == "none" else max(16, vms)),
+        series=kernel.Series(
+            np.zeros((rows, len(kernel.SERIES_COLUMNS))),
+            *(np.zeros(shape) for _ in range(4)),
+            np.zeros(shape, np.int64),
+        ),
+    )
+
+
+@cache
+def _compiled_play(world: Any) -> Any:
+    """The kernel for a whole run, compiled for policies as first-class functions."""
+    policy = signature()
+    return compiled_as(
+        kernel.play, numba.int64(world, numba.types.FunctionType(policy), policy.args[2])
+    )
+
+
+def _micro(values: np.ndarray) -> np.ndarray:
+    return np.round(values * MICRO).astype(np.int64)
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _whole_number(action: Any) -> int:
+    if isinstance(action, (int, np.integer)) and not isinstance(action, bool):
+        return int(action)
+    raise InvalidAction(
+        f"action {action!r} is not allowed: the number of a machine, postpone(n) or REFUSE"
+    )
+
+
+def _masked(values: np.ndarray, missing: np.ndarray) -> pa.Array:
+    return pa.array(values, mask=missing)
+
+
+def _vms_table(world: World, workload: VmWorkload) -> pa.Table:
+    """One row per request that arrived; ticks; null where it does not apply."""
+    vms, arrived = world.vms, int(world.clock[0]["arrived"])
+    outcome = vms.outcome[:arrived]
+    placed = vms.machine[:arrived] >= 0
+    ended = np.isin(outcome, (kernel.WAITING, kernel.RUNNING), invert=True)
+    return pa.table(
+        {
+            "vm": workload.ids[:arrived],
+            "arrival": workload.created[:arrived],
+            "start": _masked(vms.start[:arrived], ~placed),
+            "end": _masked(vms.end[:arrived], ~ended),
+            "machine": _masked(vms.machine[:arrived], ~placed),
+            "outcome": pa.array(np.array(OUTCOMES)[outcome]),
+            "delay": vms.delay[:arrived],
+            "cores": workload.cores[:arrived],
+            "memory_gb": workload.memory_gb[:arrived],
+            "category": pa.array(np.array(CATEGORIES)[workload.category[:arrived]]),
+            "lifetime": workload.lifetime[:arrived],
+        }
+    )
+
+
+def _decisions_table(world: World, ids: pa.Array, tick_seconds: float) -> pa.Table:
+    """One row per decision, in order: a file for ``--policy replay:FILE``."""
+    tick, vm, action, valid = recorded(world.decisions).T
+    kind = np.where(action >= 0, 0, np.where(action == kernel.REFUSE, 1, 2))
+    return pa.table(
+        {
+            "tick": tick,
+            "time_s": tick * tick_seconds,
+            "vm": ids.take(pa.array(vm)),
+            "action": pa.array(np.array(("place", "refuse", "postpone"))[kind]),
+            "machine": _masked(action, kind != 0),
+            "delays": _masked(kernel.REFUSE - action, kind != 2),
+            "valid_machines": valid,
+        }
+    )
+
+
+def _machines_table(world: World, scenario: VmScenario) -> pa.Table:
+    """One row per machine, with its place in the hierarchy."""
+    ticks = max(1, int(world.clock[0]["tick"]))
+    kinds = scenario.machines
+    names = np.repeat(np.array([kind.name for kind in kinds]), [kind.count for kind in kinds])
+    levels = scenario.hierarchy
+    rack = world.machines.rack
+    cluster = rack // levels.racks
+    data_centre = cluster // levels.clusters
+    zone = data_centre // levels.data_centres
+    return pa.table(
+        {
+            "machine": np.arange(len(rack)),
+            "name": pa.array(names),
+            "region": zone // levels.zones,
+            "zone": zone,
+            "data_centre": data_centre,
+            "cluster": cluster,
+            "rack": rack,
+            "cores": world.machines.cores,
+            "memory_gb": world.machines.memory_gb,
+            "energy_kwh": world.machine_watt_ticks * scenario.tick_seconds / 3.6e6,
+            "mean_cpu_utilisation": world.machine_used_ticks / (100 * ticks * world.machines.cores),
+            "oversubscribed_ticks": world.machine_oversubscribed,
+            "overloaded_ticks": world.machine_overloaded,
+        }
+    )
+
+
+def _recorded_ticks(world: World) -> np.ndarray:
+    return np.arange(0, int(world.clock[0]["tick"]), world.rules.series_every)
+
+
+def _series_table(world: World) -> pa.Table:
+    """The whole data centre in every recorded tick."""
+    ticks = _recorded_ticks(world)
+    totals = world.series.totals[: len(ticks)]
+    columns = {name: totals[:, k] for k, name in enumerate(kernel.SERIES_COLUMNS)}
+    for name in ("live_vms", "waiting"):
+        columns[name] = columns[name].astype(np.int64)
+    return pa.table({"tick": ticks, **columns})
+
+
+def _machines_series_table(world: World) -> pa.Table:
+    """Every machine in every recorded tick."""
+    ticks, machines = _recorded_ticks(world), len(world.fleet.cores)
+    columns = world.series._asdict()
+    del columns["totals"]
+    return pa.table(
+        {
+            "tick": np.repeat(ticks, machines),
+            "machine": np.tile(np.arange(machines), len(ticks)),
+            **{name: values[: len(ticks)].ravel() for name, values in columns.items()},
+        }
+    )

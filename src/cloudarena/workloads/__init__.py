@@ -1,0 +1,1 @@
+"""Where work comes from: readers of public traces, calibrated generators."""
