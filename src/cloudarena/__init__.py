@@ -1,3 +1,53 @@
-"""cloudarena: which policy should run my cloud, and what will it cost?"""
+"""cloudarena: which policy should run my cloud, and what will it cost?
+
+The names below are the public interface; each is imported when it is first used, so that
+``import cloudarena`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cloudarena.catalogue import load as load
+    from cloudarena.contract import Decision as Decision
+    from cloudarena.contract import Metric as Metric
+    from cloudarena.contract import Policy as Policy
+    from cloudarena.contract import Result as Result
+    from cloudarena.contract import Scenario as Scenario
+    from cloudarena.contract import Simulation as Simulation
+    from cloudarena.errors import CloudarenaError as CloudarenaError
+    from cloudarena.errors import InvalidAction as InvalidAction
+    from cloudarena.experiments.compare import compare as compare
+    from cloudarena.experiments.simulate import simulate as simulate
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "load": "catalogue",
+    "simulate": "experiments.simulate",
+    "compare": "experiments.compare",
+    "Scenario": "contract",
+    "Simulation": "contract",
+    "Decision": "contract",
+    "Policy": "contract",
+    "Result": "contract",
+    "Metric": "contract",
+    "CloudarenaError": "errors",
+    "InvalidAction": "errors",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cloudarena' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"cloudarena.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

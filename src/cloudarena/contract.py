@@ -36,6 +36,7 @@ __all__ = [
     "InvalidAction",
     "Metric",
     "Observer",
+    "Plot",
     "Policy",
     "RecordLevel",
     "Result",
@@ -77,6 +78,16 @@ class Metric(NamedTuple):
     name: str
     description: str
     better: Literal["higher", "lower"] | None = None
+
+
+class Plot(NamedTuple):
+    """A column of a table over time, as the report draws it: one line for each policy."""
+
+    title: str
+    table: str
+    x: str
+    y: str
+    unit: str
 
 
 class Simulation(ABC):
@@ -228,6 +239,10 @@ class Scenario(Spec, ABC):
     """The metric by which policies are ranked when nobody says otherwise."""
     highlights: ClassVar[tuple[str, ...]]
     """The metrics a short table shows."""
+    plots: ClassVar[tuple[Plot, ...]]
+    """What the report draws over time."""
+    default_policy: ClassVar[str]
+    """The policy of a run when nobody names one."""
     book: ClassVar[PolicyBook]
     """The built-in policies."""
 

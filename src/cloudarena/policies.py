@@ -53,7 +53,9 @@ class ArrayPolicy:
         try:
             return compiled_as(self.function, self._signature(), cache=built_in)
         except (NumbaError, TypeError, NotImplementedError) as error:
-            reason = next((line.strip() for line in str(error).splitlines()[1:] if line.strip()), "")
+            reason = next(
+                (line.strip() for line in str(error).splitlines()[1:] if line.strip()), ""
+            )
             warnings.warn(
                 f"policy {self.name!r} runs stepped, since Numba cannot compile it: {reason}",
                 SteppedPolicyWarning,
@@ -107,6 +109,10 @@ class PolicyBook:
         """The decorator for the class that takes decisions from a file."""
         self._replay = factory
         return factory
+
+    def array_names(self) -> list[str]:
+        """The names of the policies that are functions of arrays, and so run compiled."""
+        return list(self._policies)
 
     def describe(self, name: str) -> str:
         """The first line of what a policy says about itself."""
@@ -172,7 +178,9 @@ def _load_function(path: Path, name: str) -> Any:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise PolicyError(f"policy: {path} cannot be loaded: {type(error).__name__}: {error}") from None
+        raise PolicyError(
+            f"policy: {path} cannot be loaded: {type(error).__name__}: {error}"
+        ) from None
     if not hasattr(module, name):
         names = [key for key, value in vars(module).items() if callable(value)]
         raise PolicyError(f"policy: {path} has no {name!r}.{nearest(name, names)}")

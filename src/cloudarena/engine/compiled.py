@@ -52,6 +52,11 @@ def compiled(function: Callable[..., Any]) -> Any:
     return numba.njit(cache=True)(function)
 
 
+def inner(function: Callable[..., Any]) -> Any:
+    """As ``compiled``, for a function that only compiled code calls: compiles much faster."""
+    return numba.njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
 def compiled_as(function: Callable[..., Any], signature: Any, cache: bool = True) -> Any:
     """Compiles a function for one signature, now, or takes it from the cache.
 

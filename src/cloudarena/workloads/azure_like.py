@@ -27,7 +27,7 @@ CPU_PERCENT = 15.7
 CORES = (2.0, 4.0, 8.0, 24.0, 32.0)
 CORES_SHARE = (0.7330, 0.1277, 0.1014, 0.0251, 0.0128)
 CORES_SHARE_LONG = (0.83, 0.10, 0.06, 0.008, 0.002)
-"""The mix among VMs that live for more than a day: smaller, so that 2.8 cores are live on average."""
+"""The mix among VMs that live for more than a day: smaller, 2.8 cores on average."""
 MEMORY_GB = (2.0, 4.0, 8.0, 32.0, 64.0, 128.0)
 MEMORY_SHARE = (
     (0.12, 0.46, 0.42, 0.0, 0.0, 0.0),

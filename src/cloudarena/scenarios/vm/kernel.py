@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.calendar import Calendar, next_time, pop, push, size
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import compiled, inner
 from cloudarena.engine.power import power_w
 from cloudarena.engine.recorder import Log, append, is_full
 
@@ -40,8 +40,8 @@ NOT_ARRIVED, WAITING, RUNNING, COMPLETED, FAILED, REFUSED, KILLED = range(7)
 REFUSE = -1
 """The action that turns a request away. ``-1 - n`` puts it off by n delays."""
 
-ENDED, DECIDE, LOG_FULL, NO_SUCH_MACHINE, NOT_VALID = range(5)
-"""Why the kernel comes back: the last two are actions that are not allowed."""
+NOT_BEGUN, ENDED, DECIDE, LOG_FULL, NO_SUCH_MACHINE, NOT_VALID = range(6)
+"""Where a run stands; the last two are actions that are not allowed."""
 
 
 class Machines(NamedTuple):
@@ -230,7 +230,7 @@ def request_of(world: World) -> Request:
     )
 
 
-@compiled
+@inner
 def show_allocation(world: World, machine: int) -> None:
     """Brings what policies see of a machine's allocation up to date."""
     machines, fleet = world.machines, world.fleet
@@ -241,7 +241,7 @@ def show_allocation(world: World, machine: int) -> None:
     machines.free_memory_gb[machine] = (fleet.memory[machine] - memory) / MICRO
 
 
-@compiled
+@inner
 def show_use(world: World, machine: int) -> None:
     """Brings a machine's utilisation and power up to date for the current tick."""
     clock, fleet = world.clock[0], world.fleet
@@ -253,25 +253,27 @@ def show_use(world: World, machine: int) -> None:
     )
 
 
-@compiled
+@inner
 def add_use(world: World, vm: int, first: int) -> None:
     """Adds a VM's readings from tick ``first`` to what its machine uses in the window."""
     clock, demand = world.clock[0], world.demand
     start = world.vms.start[vm]
     last = min(world.vms.end[vm], clock.window_start + WINDOW)
     cores = demand.cores[vm] / MICRO
-    readings = demand.readings[demand.first_reading[vm] - start + first :]
-    used = world.used[world.vms.machine[vm], first - clock.window_start :]
-    for k in range(last - first):
-        used[k] += cores * readings[k]
+    shift = demand.first_reading[vm] - start
+    machine, origin = world.vms.machine[vm], clock.window_start
+    for tick in range(first, last):
+        world.used[machine, tick - origin] += cores * demand.readings[shift + tick]
 
 
-@compiled
+@inner
 def move_window(world: World) -> None:
     """Sums up the next window's use, in the order in which the live VMs were placed."""
     clock = world.clock[0]
     clock.window_start = clock.tick
-    world.used[:] = 0.0
+    for machine in range(len(world.fleet.cores)):
+        for k in range(WINDOW):
+            world.used[machine, k] = 0.0
     kept = 0
     for k in range(clock.placed):
         vm = world.order[k]
@@ -282,7 +284,7 @@ def move_window(world: World) -> None:
     clock.placed = kept
 
 
-@compiled
+@inner
 def release(world: World, vm: int, outcome: int) -> None:
     """Takes a VM off its machine."""
     machine = world.vms.machine[vm]
@@ -297,7 +299,7 @@ def release(world: World, vm: int, outcome: int) -> None:
     show_allocation(world, machine)
 
 
-@compiled
+@inner
 def begin_tick(world: World) -> None:
     """Lets finished VMs go and reads the machines' utilisation."""
     clock = world.clock[0]
@@ -312,7 +314,7 @@ def begin_tick(world: World) -> None:
         show_use(world, machine)
 
 
-@compiled
+@inner
 def next_request(world: World) -> int:
     """The next VM to be decided in this tick, or -1."""
     clock = world.clock[0]
@@ -327,7 +329,7 @@ def next_request(world: World) -> int:
     return -1
 
 
-@compiled
+@inner
 def mark_valid(world: World, vm: int) -> int:
     """Finds the machines that may take a VM, and returns how many there are.
 
@@ -363,7 +365,7 @@ def mark_valid(world: World, vm: int) -> int:
     return count
 
 
-@compiled
+@inner
 def put_off(world: World, vm: int, ticks: int, reserve: int) -> None:
     """Lets a request wait, if its buffer allows that and keeps a reserve; else it fails."""
     if world.vms.buffer[vm] - ticks >= reserve:
@@ -377,7 +379,7 @@ def put_off(world: World, vm: int, ticks: int, reserve: int) -> None:
         world.totals[0].failed += 1
 
 
-@compiled
+@inner
 def place(world: World, vm: int, machine: int) -> None:
     """Starts a VM on a machine, now."""
     clock = world.clock[0]
@@ -402,7 +404,7 @@ def place(world: World, vm: int, machine: int) -> None:
     show_use(world, machine)
 
 
-@compiled
+@inner
 def kill_all(world: World, machine: int) -> None:
     """Ends all VMs of an overloaded machine and refunds what they have paid."""
     clock, totals = world.clock[0], world.totals[0]
@@ -414,10 +416,11 @@ def kill_all(world: World, machine: int) -> None:
             totals.billed_memory_ticks -= paid_ticks * world.demand.memory[vm]
             totals.killed += 1
             release(world, vm, KILLED)
-    world.used[machine, clock.tick - clock.window_start + 1 :] = 0.0
+    for k in range(clock.tick - clock.window_start + 1, WINDOW):
+        world.used[machine, k] = 0.0
 
 
-@compiled
+@inner
 def record_series(world: World) -> None:
     """Keeps the state in which this tick is spent."""
     clock, series, machines = world.clock[0], world.series, world.machines
@@ -425,22 +428,23 @@ def record_series(world: World) -> None:
     if clock.tick % world.rules.series_every != 0 or row >= len(series.totals):
         return
     k = clock.tick - clock.window_start
-    totals = series.totals[row]
     for m in range(len(world.fleet.cores)):
-        totals[0] += machines.allocated_cores[m]
-        totals[1] += world.used[m, k] / 100.0
-        totals[2] += machines.power_w[m]
-    totals[3] = clock.live
-    totals[4] = size(world.retries)
-    if row < len(series.vms):
-        series.allocated_cores[row] = machines.allocated_cores
-        series.allocated_memory_gb[row] = machines.allocated_memory_gb
-        series.utilisation[row] = machines.utilisation
-        series.power_w[row] = machines.power_w
-        series.vms[row] = machines.vms
+        series.totals[row, 0] += machines.allocated_cores[m]
+        series.totals[row, 1] += world.used[m, k] / 100.0
+        series.totals[row, 2] += machines.power_w[m]
+    series.totals[row, 3] = clock.live
+    series.totals[row, 4] = size(world.retries)
+    if row >= len(series.vms):
+        return
+    for m in range(len(world.fleet.cores)):
+        series.allocated_cores[row, m] = machines.allocated_cores[m]
+        series.allocated_memory_gb[row, m] = machines.allocated_memory_gb[m]
+        series.utilisation[row, m] = machines.utilisation[m]
+        series.power_w[row, m] = machines.power_w[m]
+        series.vms[row, m] = machines.vms[m]
 
 
-@compiled
+@inner
 def end_tick(world: World) -> None:
     """Counts what the tick has cost and earned, and meets overload."""
     clock, totals, fleet = world.clock[0], world.totals[0], world.fleet
@@ -473,7 +477,7 @@ def end_tick(world: World) -> None:
     totals.billed_memory_ticks += memory
 
 
-@compiled
+@inner
 def advance(world: World) -> int:
     """Moves on to the next decision (DECIDE) or to the end (ENDED)."""
     clock, rules = world.clock[0], world.rules
@@ -497,13 +501,16 @@ def advance(world: World) -> int:
 
 @compiled
 def act(world: World, action: int) -> int:
-    """Takes an action on the pending request and moves on; or says why it may not be taken.
+    """Takes an action on the pending request, if there is one, and moves on.
 
-    A policy that puts off a request for which there was room must leave one more delay in its
-    buffer: the last one is kept for the case that no machine has room.
+    Returns where the run stands then, or why the action may not be taken. A policy that puts off
+    a request for which there was room must leave one more delay in its buffer: the last one is
+    kept for the case that no machine has room.
     """
     clock = world.clock[0]
     vm = clock.pending
+    if vm < 0:
+        return advance(world)
     clock.action = action
     if action >= len(world.fleet.cores):
         return NO_SUCH_MACHINE

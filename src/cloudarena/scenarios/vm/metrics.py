@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cloudarena.contract import Metric
+from cloudarena.contract import Metric, Plot
 from cloudarena.engine.power import JOULES_PER_KWH
 
 if TYPE_CHECKING:
@@ -53,6 +53,12 @@ HIGHLIGHTS = (
     "profit_usd",
     "mean_cpu_utilisation",
     "mean_allocation",
+)
+PLOTS = (
+    Plot("Cores in use", "series", "tick", "used_cores", "cores"),
+    Plot("Cores allocated", "series", "tick", "allocated_cores", "cores"),
+    Plot("Power", "series", "tick", "power_w", "W"),
+    Plot("VMs alive", "series", "tick", "live_vms", "VMs"),
 )
 
 

@@ -14,7 +14,7 @@ import cloudarena
 from cloudarena.contract import Policy, RecordLevel, Result, Simulation
 from cloudarena.engine.calendar import make_calendar
 from cloudarena.engine.compiled import compiled_as
-from cloudarena.engine.recorder import grown, make_log, recorded
+from cloudarena.engine.recorder import grown, is_full, make_log, recorded
 from cloudarena.engine.streams import stream
 from cloudarena.errors import InvalidAction
 from cloudarena.policies import ArrayPolicy
@@ -65,7 +65,7 @@ class VmSimulation(Simulation):
         self._record = record
         self._rng = stream(seed, "policy")
         self._views = Machines(*(_read_only(column) for column in self._world.machines))
-        self._status = kernel.advance(self._world)
+        self._status = kernel.NOT_BEGUN
 
     @property
     def now(self) -> float:
@@ -75,6 +75,8 @@ class VmSimulation(Simulation):
     @property
     def decision(self) -> VmDecision | None:
         """The request to be placed; None when the run has ended."""
+        if self._status == kernel.NOT_BEGUN:
+            self._status = kernel.act(self._world, 0)
         if self._status != kernel.DECIDE:
             return None
         request = kernel.request_of(self._world)
@@ -82,11 +84,11 @@ class VmSimulation(Simulation):
 
     def apply(self, action: Any) -> None:
         """Places, puts off or refuses the request."""
-        if self._status != kernel.DECIDE:
+        if self.decision is None:
             raise InvalidAction("the run has ended: there is nothing to decide")
         number = _whole_number(action)
-        if len(self._world.decisions.rows) == self._world.decisions.count[0]:
-            self._world = self._world._replace(decisions=grown(self._world.decisions))
+        if is_full(self._world.decisions):
+            self._make_room()
         self._go_on(kernel.act(self._world, number))
 
     def play(self, policy: Policy) -> None:
@@ -98,9 +100,12 @@ class VmSimulation(Simulation):
         run_on = _compiled_play(numba.typeof(self._world))
         status = run_on(self._world, code, self._rng)
         while status == kernel.LOG_FULL:
-            self._world = self._world._replace(decisions=grown(self._world.decisions))
+            self._make_room()
             status = run_on(self._world, code, self._rng)
         self._go_on(status)
+
+    def _make_room(self) -> None:
+        self._world = self._world._replace(decisions=grown(self._world.decisions))
 
     def _go_on(self, status: int) -> None:
         if status in (kernel.NO_SUCH_MACHINE, kernel.NOT_VALID):

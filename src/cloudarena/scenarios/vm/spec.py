@@ -12,9 +12,9 @@ import pyarrow as pa
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.contract import Metric, Observer, RecordLevel, Scenario, Spec
+from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
 from cloudarena.policies import PolicyBook
-from cloudarena.scenarios.vm.metrics import HEADLINE, HIGHLIGHTS, METRICS
+from cloudarena.scenarios.vm.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.vm.policies import policy
 from cloudarena.workloads import azure_like
 from cloudarena.workloads.vms import CATEGORIES, VmWorkload, offsets
@@ -181,6 +181,8 @@ class VmScenario(Scenario):
     measures: ClassVar[tuple[Metric, ...]] = METRICS
     headline: ClassVar[str] = HEADLINE
     highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
+    plots: ClassVar[tuple[Plot, ...]] = PLOTS
+    default_policy: ClassVar[str] = "best-fit"
     book: ClassVar[PolicyBook] = policy
 
     scenario: Literal["vm"]

@@ -1,0 +1,125 @@
+"""The named scenarios, and scenarios from files.
+
+An entry ``vm/toy`` is the file ``vm/toy.yaml`` in this folder.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cloudarena.contract import Scenario
+from cloudarena.errors import SpecError, nearest
+from cloudarena.scenarios import kinds, scenario_class
+
+FOLDER = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """The names of the catalogue."""
+    return sorted(
+        file.relative_to(FOLDER).with_suffix("").as_posix() for file in FOLDER.rglob("*.yaml")
+    )
+
+
+def describe(name: str) -> str:
+    """The description of an entry, on one line."""
+    return " ".join(str(read_spec(name)[0].get("description", "")).split())
+
+
+def load(
+    spec: str | Path | Mapping[str, Any], overrides: Sequence[str] | Mapping[str, Any] = ()
+) -> Scenario:
+    """A scenario from a name of the catalogue, a YAML file, or a dict.
+
+    Args:
+        spec: such as ``vm/azure-like-10k``, ``my-cloud.yaml`` or ``{"scenario": "vm", ...}``.
+        overrides: changes such as ``["oversubscription.cpu=1.15", "machines[0].count=50"]``, or
+            the same as a dict from key to value.
+    """
+    data, name, folder = read_spec(spec)
+    pairs = overrides.items() if isinstance(overrides, Mapping) else map(_split_override, overrides)
+    for key, value in pairs:
+        _override(data, key, value)
+    kind = data.get("scenario")
+    if kind is None:
+        raise SpecError(f"{name}: scenario: is required: one of {', '.join(kinds())}")
+    return scenario_class(str(kind)).parse(data, name, folder)
+
+
+def read_spec(spec: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str, Path | None]:
+    """The raw description, its name, and the folder its relative paths start from."""
+    if isinstance(spec, Mapping):
+        return copy.deepcopy(dict(spec)), "", None
+    text = str(spec)
+    path = Path(text)
+    if text in names():
+        path = FOLDER / f"{text}.yaml"
+    elif not path.is_file():
+        if path.suffix in (".yaml", ".yml"):
+            raise SpecError(f"{text}: does not exist")
+        raise SpecError(
+            f"{text!r} is neither a file nor a scenario of the catalogue.{nearest(text, names())}"
+        )
+    try:
+        data = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise SpecError(f"{text}, line {line}: {error.problem}") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SpecError(f"{text}: cannot be read: {error}") from None
+    if not isinstance(data, dict):
+        raise SpecError(f"{text}: is not a mapping of keys")
+    return data, text, path.parent
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML in which a key may not stand twice, since the first would be lost."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key.value!r} stands twice", key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _split_override(text: str) -> tuple[str, Any]:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise SpecError(f"--set {text!r} is not allowed: key=value")
+    try:
+        return key, yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise SpecError(f"--set {text!r} is not allowed: the value is not YAML") from None
+
+
+def _override(data: dict[str, Any], key: str, value: Any) -> None:
+    """Sets ``machines[0].cores`` or ``buffer.budget_ticks`` in a raw description."""
+    parts: list[str | int] = [
+        int(number) if number else word
+        for word, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", key)
+    ]
+    here: Any = data
+    for part, following in zip(parts, parts[1:], strict=False):
+        if isinstance(here, dict):
+            here = here.setdefault(part, [] if isinstance(following, int) else {})
+        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+            here = here[part]
+        else:
+            raise SpecError(f"--set {key}: there is no {part!r}")
+    last = parts[-1]
+    if isinstance(here, dict) or (
+        isinstance(here, list) and isinstance(last, int) and last < len(here)
+    ):
+        here[last] = value
+    else:
+        raise SpecError(f"--set {key}: there is no {last!r}")

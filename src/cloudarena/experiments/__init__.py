@@ -1,0 +1,1 @@
+"""Many runs: one at a time, or policies side by side."""

@@ -1,0 +1,39 @@
+"""One run of one policy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cloudarena.catalogue import load
+from cloudarena.contract import Policy, RecordLevel, Result, Scenario
+from cloudarena.policies import policy_name
+
+
+def simulate(
+    scenario: Scenario | str | Path | Mapping[str, Any],
+    policy: str | Policy | None = None,
+    seed: int = 0,
+    record: RecordLevel | None = None,
+) -> Result:
+    """Runs a scenario to its end under a policy.
+
+    Args:
+        scenario: a scenario, a name of the catalogue, a YAML file or a dict.
+        policy: a name, ``replay:FILE``, ``FILE.py:FUNCTION`` or any callable; the scenario's
+            own choice by default.
+        seed: decides everything that is random.
+        record: how much to keep; as the scenario says by default.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = load(scenario)
+    named = scenario.default_policy if policy is None else policy
+    chosen = scenario.book.resolve(named)
+    prepare = getattr(chosen, "start", None)
+    if prepare is not None:
+        prepare(scenario, seed)
+    run = scenario.start(seed, record)
+    run.play(chosen)
+    return dataclasses.replace(run.result(), policy=policy_name(named))
