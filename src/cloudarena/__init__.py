@@ -1,13 +1,16 @@
 """cloudarena: which policy should run my cloud, and what will it cost?
 
 The names below are the public interface; each is imported when it is first used, so that
-``import cloudarena`` is quick.
+``import cloudarena`` is quick. It also registers the environments ``cloudarena/<kind>-v0`` with
+Gymnasium.
 """
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
+
+from cloudarena.learn import register_environments
 
 if TYPE_CHECKING:
     from cloudarena.catalogue import load as load
@@ -51,3 +54,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+register_environments()

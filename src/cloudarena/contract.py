@@ -241,6 +241,8 @@ class Scenario(Spec, ABC):
     """The metrics a short table shows."""
     plots: ClassVar[tuple[Plot, ...]]
     """What the report draws over time."""
+    example: ClassVar[str]
+    """The entry of the catalogue that stands for the kind, in learning and in checks."""
     default_policy: ClassVar[str]
     """The policy of a run when nobody names one."""
     book: ClassVar[PolicyBook]

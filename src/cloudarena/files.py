@@ -38,3 +38,22 @@ def written_folder(folder: str | Path) -> Iterator[Path]:
         raise CloudarenaError(f"{target}: cannot be written: {error.strerror or error}") from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_text(file: str | Path, text: str) -> Path:
+    """Writes a file under a temporary name beside it, then renames it.
+
+    When that fails, the file is as it was before, or is not there.
+    """
+    target = Path(file)
+    draft = target.with_name(f".{target.name}-{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(draft, target)  # noqa: PTH105
+    except OSError as error:
+        raise CloudarenaError(f"{target}: cannot be written: {error.strerror or error}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+    return target

@@ -6,6 +6,7 @@ An entry ``vm/toy`` is the file ``vm/toy.yaml`` in this folder.
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -109,17 +110,14 @@ def _override(data: dict[str, Any], key: str, value: Any) -> None:
         for word, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", key)
     ]
     here: Any = data
-    for part, following in zip(parts, parts[1:], strict=False):
+    for part, following in itertools.pairwise(parts):
         if isinstance(here, dict):
             here = here.setdefault(part, [] if isinstance(following, int) else {})
         elif isinstance(here, list) and isinstance(part, int) and part < len(here):
             here = here[part]
         else:
             raise SpecError(f"--set {key}: there is no {part!r}")
-    last = parts[-1]
-    if isinstance(here, dict) or (
-        isinstance(here, list) and isinstance(last, int) and last < len(here)
-    ):
-        here[last] = value
-    else:
+    last: Any = parts[-1]
+    if not (isinstance(here, dict) or (isinstance(here, list) and last in range(len(here)))):
         raise SpecError(f"--set {key}: there is no {last!r}")
+    here[last] = value

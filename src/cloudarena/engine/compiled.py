@@ -19,15 +19,18 @@ from typing import Any
 import numba
 
 PACKAGE = Path(__file__).parent.parent
+COMPILES = (b"engine.compiled", b"PolicyBook(")
+"""What a source says that holds compiled code: it imports this module, or registers policies."""
 
 
 def source_fingerprint(package: Path = PACKAGE) -> str:
-    """A hash of every source that may hold compiled code, and of the Numba version."""
+    """A hash of every source that holds compiled code, and of the Numba version."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for room in ("engine", "workloads", "scenarios", "optimize", "learn"):
-        for file in sorted((package / room).rglob("*.py")):
+    for file in sorted(package.rglob("*.py")):
+        source = file.read_bytes()
+        if any(word in source for word in COMPILES):
             digest.update(str(file.relative_to(package)).encode())
-            digest.update(file.read_bytes())
+            digest.update(source)
     return digest.hexdigest()[:16]
 
 
@@ -44,7 +47,7 @@ def cache_folder(package: Path = PACKAGE) -> Path:
         return Path(tempfile.gettempdir()) / f"cloudarena-{getpass.getuser()}" / folder.name
 
 
-numba.config.CACHE_DIR = str(cache_folder())
+numba.config.CACHE_DIR = str(cache_folder())  # type: ignore[attr-defined]
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -54,7 +57,8 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 def inner(function: Callable[..., Any]) -> Any:
     """As ``compiled``, for a function that only compiled code calls: compiles much faster."""
-    return numba.njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(cache=True, **options)(function)
 
 
 def compiled_as(function: Callable[..., Any], signature: Any, cache: bool = True) -> Any:

@@ -18,7 +18,7 @@ class Log(NamedTuple):
     """Rows of whole numbers that a kernel appends one by one."""
 
     rows: NDArray[np.int64]  # (capacity, columns)
-    count: NDArray[np.int64]  # (1,)
+    length: NDArray[np.int64]  # (1,)
 
 
 def make_log(columns: int, capacity: int) -> Log:
@@ -30,18 +30,18 @@ def grown(log: Log) -> Log:
     """The same log with twice the room."""
     rows = np.empty((2 * len(log.rows), log.rows.shape[1]), np.int64)
     rows[: len(log.rows)] = log.rows
-    return Log(rows, log.count)
+    return Log(rows, log.length)
 
 
 def recorded(log: Log) -> NDArray[np.int64]:
     """The rows appended so far."""
-    return log.rows[: log.count[0]]
+    return log.rows[: log.length[0]]
 
 
 @compiled
 def is_full(log: Log) -> bool:
     """Whether the next row needs more room. A log that is off is never full."""
-    return len(log.rows) > 0 and log.count[0] == len(log.rows)
+    return len(log.rows) > 0 and log.length[0] == len(log.rows)
 
 
 @compiled
@@ -50,5 +50,5 @@ def append(log: Log, row: tuple[int, ...]) -> None:
     if len(log.rows) == 0:
         return
     for column in range(len(row)):
-        log.rows[log.count[0], column] = row[column]
-    log.count[0] += 1
+        log.rows[log.length[0], column] = row[column]
+    log.length[0] += 1

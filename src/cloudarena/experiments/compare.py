@@ -119,6 +119,19 @@ class Comparison:
             return f"No difference in {name} between the policies ({CONFIDENCE:.0%})."
         return f"{first} has the {way} {name}, but cannot be told from {', '.join(others)}."
 
+    def table(self) -> pa.Table:
+        """One row per policy and replication, one column per metric."""
+        import pyarrow as pa
+
+        count = self.replications
+        return pa.table(
+            {
+                "policy": np.repeat(np.array(self.policies), count),
+                "seed": np.tile(self.seed + np.arange(count), len(self.policies)),
+                **{name: values.ravel() for name, values in self.values.items()},
+            }
+        )
+
     def summary(self) -> dict[str, Any]:
         """All estimates as plain values for JSON."""
         names = list(self.values)

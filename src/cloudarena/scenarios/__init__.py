@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from typing import TYPE_CHECKING
 
-from cloudarena.contract import Scenario
 from cloudarena.errors import SpecError, nearest
+
+if TYPE_CHECKING:
+    from cloudarena.contract import Scenario
 
 
 def kinds() -> list[str]:

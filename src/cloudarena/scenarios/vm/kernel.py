@@ -16,7 +16,7 @@ their values in cores and GB. What VMs use is in core-percent (cores times perce
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -531,7 +531,7 @@ def act(world: World, action: int) -> int:
     return advance(world)
 
 
-def play(world, policy, rng):  # type: ignore[no-untyped-def]
+def play(world: World, policy: Any, rng: np.random.Generator) -> int:
     """Lets a compiled policy decide until the run ends, the log is full, or an action is bad."""
     status = DECIDE if world.clock[0].pending >= 0 else advance(world)
     while status == DECIDE:

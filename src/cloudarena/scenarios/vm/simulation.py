@@ -61,25 +61,25 @@ class VmSimulation(Simulation):
         self.scenario = scenario
         self.seed = seed
         self._workload = scenario.load_workload(seed)
-        self._world = build_world(scenario, self._workload, record)
+        self.world = build_world(scenario, self._workload, record)
         self._record = record
         self._rng = stream(seed, "policy")
-        self._views = Machines(*(_read_only(column) for column in self._world.machines))
+        self._views = Machines(*(_read_only(column) for column in self.world.machines))
         self._status = kernel.NOT_BEGUN
 
     @property
     def now(self) -> float:
         """The time in seconds since the run began."""
-        return float(self._world.clock[0]["tick"]) * self.scenario.tick_seconds
+        return float(self.world.clock[0]["tick"]) * self.scenario.tick_seconds
 
     @property
     def decision(self) -> VmDecision | None:
         """The request to be placed; None when the run has ended."""
         if self._status == kernel.NOT_BEGUN:
-            self._status = kernel.act(self._world, 0)
+            self._status = kernel.act(self.world, 0)
         if self._status != kernel.DECIDE:
             return None
-        request = kernel.request_of(self._world)
+        request = kernel.request_of(self.world)
         return VmDecision(self.now, request, self._views, self._rng)
 
     def apply(self, action: Any) -> None:
@@ -87,9 +87,9 @@ class VmSimulation(Simulation):
         if self.decision is None:
             raise InvalidAction("the run has ended: there is nothing to decide")
         number = _whole_number(action)
-        if is_full(self._world.decisions):
+        if is_full(self.world.decisions):
             self._make_room()
-        self._go_on(kernel.act(self._world, number))
+        self._go_on(kernel.act(self.world, number))
 
     def play(self, policy: Policy) -> None:
         """Runs to the end: compiled if the policy is a function of arrays, else stepped."""
@@ -97,15 +97,15 @@ class VmSimulation(Simulation):
         if code is None:
             super().play(policy)
             return
-        run_on = _compiled_play(numba.typeof(self._world))
-        status = run_on(self._world, code, self._rng)
+        run_on = _compiled_play(numba.typeof(self.world))
+        status = run_on(self.world, code, self._rng)
         while status == kernel.LOG_FULL:
             self._make_room()
-            status = run_on(self._world, code, self._rng)
+            status = run_on(self.world, code, self._rng)
         self._go_on(status)
 
     def _make_room(self) -> None:
-        self._world = self._world._replace(decisions=grown(self._world.decisions))
+        self.world = self.world._replace(decisions=grown(self.world.decisions))
 
     def _go_on(self, status: int) -> None:
         if status in (kernel.NO_SUCH_MACHINE, kernel.NOT_VALID):
@@ -114,7 +114,7 @@ class VmSimulation(Simulation):
 
     def _why_not(self, status: int) -> str:
         """Why the last action is not allowed, with the numbers that say so."""
-        world, request = self._world, kernel.request_of(self._world)
+        world, request = self.world, kernel.request_of(self.world)
         action, pms = int(world.clock[0]["action"]), world.machines
         if status == kernel.NO_SUCH_MACHINE:
             return f"machine {action} is not allowed: 0 to {len(pms.valid) - 1}"
@@ -141,7 +141,7 @@ class VmSimulation(Simulation):
 
     def metrics(self) -> dict[str, float]:
         """The metrics so far."""
-        return measure(self.scenario, self._world)
+        return measure(self.scenario, self.world)
 
     def result(self) -> Result:
         """The metrics and, as far as they were recorded, the tables."""
@@ -154,7 +154,7 @@ class VmSimulation(Simulation):
         )
 
     def _tables(self) -> dict[str, pa.Table]:
-        world, ids = self._world, self._workload.ids
+        world, ids = self.world, self._workload.ids
         tables = {
             "vms": _vms_table(world, self._workload),
             "decisions": _decisions_table(world, ids, self.scenario.tick_seconds),
@@ -242,9 +242,12 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
         machine_overloaded=np.zeros(count, np.int64),
         decisions=make_log(4, 0 if record == "none" else max(16, vms)),
         series=kernel.Series(
-            np.zeros((rows, len(kernel.SERIES_COLUMNS))),
-            *(np.zeros(shape) for _ in range(4)),
-            np.zeros(shape, np.int64),
+            totals=np.zeros((rows, len(kernel.SERIES_COLUMNS))),
+            allocated_cores=np.zeros(shape),
+            allocated_memory_gb=np.zeros(shape),
+            utilisation=np.zeros(shape),
+            power_w=np.zeros(shape),
+            vms=np.zeros(shape, np.int64),
         ),
     )
 

@@ -182,6 +182,7 @@ class VmScenario(Scenario):
     headline: ClassVar[str] = HEADLINE
     highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
+    example: ClassVar[str] = "vm/azure-like-10k"
     default_policy: ClassVar[str] = "best-fit"
     book: ClassVar[PolicyBook] = policy
 

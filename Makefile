@@ -1,0 +1,43 @@
+# `make demo` and `make test` need Python 3.11 or newer and make, nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test validate lint bench docs clean
+
+demo: .venv/core
+	$(BIN)/cloudarena compare vm/azure-like-10k \
+	  --policies best-fit,first-fit,worst-fit,random --out results/demo
+
+test: .venv/dev
+	$(BIN)/python -m pytest -n auto
+
+validate: .venv/dev
+	$(BIN)/python -m pytest -n auto -m slow
+
+lint: .venv/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/dev
+	$(BIN)/python -m benchmarks.vm
+
+docs: .venv/dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf .venv results site
+
+# Stamps: nothing is installed twice, unless pyproject.toml has changed.
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/core: .venv/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	touch .venv/core
+
+.venv/dev: .venv/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch .venv/core .venv/dev

@@ -1,0 +1,42 @@
+"""The commands together. Heavy imports wait inside the commands, so that help is quick."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cloudarena import __version__
+from cloudarena.cli import compare, policies, run, scenarios, trace
+
+app = typer.Typer(
+    name="cloudarena",
+    help="Which policy should run my cloud, and what will it cost?",
+    epilog="Start with: cloudarena compare vm/azure-like-10k --policies best-fit,random",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"cloudarena {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")
+    ] = False,
+) -> None:
+    """Which policy should run my cloud, and what will it cost?"""
+
+
+app.command("scenarios")(scenarios.scenarios)
+app.command("policies")(policies.policies)
+app.command("run")(run.run)
+app.command("compare")(compare.compare)
+app.add_typer(trace.app, name="trace")

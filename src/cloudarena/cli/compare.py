@@ -1,0 +1,91 @@
+"""``cloudarena compare``"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cloudarena.cli.options import (
+    Json,
+    Out,
+    Overrides,
+    Seed,
+    Spec,
+    notices,
+    people,
+    print_json,
+    show_warnings,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cloudarena.experiments.compare import Comparison
+
+
+def compare(
+    spec: Spec,
+    policies: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Which policies; all fast ones by default.")
+    ] = None,
+    replications: Annotated[int, typer.Option(help="Runs of each policy.")] = 10,
+    seed: Seed = 0,
+    overrides: Overrides = None,
+    workers: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
+    every_metric: Annotated[bool, typer.Option("--all", help="Shows every metric.")] = False,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Policies side by side on the same work, with confidence intervals and a verdict.
+
+    Example: cloudarena compare vm/azure-like-10k --policies best-fit,random --out results
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    from cloudarena.catalogue import load
+    from cloudarena.experiments.compare import compare as run_comparison
+    from cloudarena.report.tables import comparison_tables
+
+    show_warnings()
+    scenario = load(spec, list(overrides or ()))
+    names = [name.strip() for name in policies.split(",")] if policies else None
+    console = notices()
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("replications", total=replications)
+        comparison = run_comparison(
+            scenario,
+            names,
+            replications,
+            seed,
+            workers,
+            progress=lambda done, _: bar.update(task, completed=done),
+        )
+    if out is not None:
+        _save(comparison, out)
+    if as_json:
+        print_json(comparison.summary())
+        return
+    for table in comparison_tables(comparison, every_metric=every_metric):
+        people().print(table)
+    if out is not None:
+        people().print(f"wrote {out}/report.html", highlight=False)
+
+
+def _save(comparison: Comparison, out: Path) -> None:
+    """Writes ``report.html``, ``comparison.json`` and every replication as Parquet."""
+    import json
+
+    import pyarrow.parquet as pq
+
+    from cloudarena.files import written_folder
+    from cloudarena.report.html import write_report
+
+    with written_folder(out) as draft:
+        write_report(comparison, draft / "report.html")
+        text = json.dumps(comparison.summary(), indent=2)
+        (draft / "comparison.json").write_text(text + "\n")
+        pq.write_table(comparison.table(), draft / "replications.parquet", compression="zstd")

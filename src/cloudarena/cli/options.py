@@ -1,0 +1,55 @@
+"""What several commands share: arguments with their help, and consoles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Spec = Annotated[
+    str, typer.Argument(metavar="SPEC", help="A name of the catalogue, or a YAML file.")
+]
+Seed = Annotated[int, typer.Option(help="Decides everything that is random.", min=0)]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Changes the spec, as in buffer.budget_ticks=6."
+    ),
+]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Writes the results there.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+
+def print_json(value: Any) -> None:
+    """Prints one JSON object on standard output."""
+    print(json.dumps(value, indent=2))
+
+
+def people() -> Console:
+    """Standard output for people; as wide as the terminal, or 120 columns in a pipe."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
+
+
+def notices() -> Console:
+    """Standard error, for progress and notes."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def show_warnings() -> None:
+    """Prints warnings of the package as one plain line on standard error."""
+    import warnings
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        notices().print(f"note: {message}", style="yellow", highlight=False)
+
+    warnings.showwarning = show

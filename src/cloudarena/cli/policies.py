@@ -1,0 +1,32 @@
+"""``cloudarena policies``"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cloudarena.cli.options import Json, people, print_json
+
+
+def policies(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="A kind of scenario, such as vm.")],
+    as_json: Json = False,
+) -> None:
+    """The built-in policies of a kind of scenario, with a line each.
+
+    Example: cloudarena policies vm
+    """
+    from cloudarena.scenarios import scenario_class
+
+    book = scenario_class(kind.partition("/")[0]).book
+    entries = {name: book.describe(name) for name in book}
+    if as_json:
+        print_json(entries)
+        return
+    from rich.table import Table
+
+    table = Table("policy", "what it chooses", box=None, pad_edge=False)
+    for name, description in entries.items():
+        table.add_row(f"[bold]{name}[/]", description)
+    people().print(table)

@@ -1,0 +1,254 @@
+"""Tables for the terminal. They fit its width: columns that do not fit go into a next block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from cloudarena.contract import Metric, Result, Scenario
+from cloudarena.experiments.compare import CONFIDENCE, Comparison
+from cloudarena.report.numbers import format_estimate, format_number
+
+__all__ = ["comparison_tables", "format_number", "result_table"]
+
+LEADER = "bold green"
+VERDICT_STYLES = {"better": "green", "worse": "red", "no difference": "dim"}
+GAP = 2
+"""Columns of the terminal between two columns of a table."""
+ARROWS = {"higher": "↑", "lower": "↓", None: ""}
+DETERMINISTIC_NOTE = (
+    "All replications are the same run: the work is recorded and no policy draws random numbers, "
+    "so one replication says it all and the intervals have no width."
+)
+_ASCII = str.maketrans({"±": "+/-", "↑": "^", "↓": "v", "∞": "inf"})
+
+
+def comparison_tables(comparison: Comparison, every_metric: bool = False) -> list[RenderableType]:
+    """The means, the differences from the first policy, notes and the conclusion, to be printed.
+
+    Args:
+        comparison: what to show.
+        every_metric: shows all metrics, not the highlights alone.
+    """
+    metrics = shown_metrics(comparison.scenario, every_metric)
+    parts: list[RenderableType] = [_Words(_title(comparison), "bold"), _means(comparison, metrics)]
+    parts.append(_Words(_legend(comparison, metrics), "dim"))
+    if len(comparison.policies) > 1:
+        parts.append(_differences(comparison, metrics))
+    if comparison.is_deterministic:
+        parts.append(_Words(DETERMINISTIC_NOTE, "yellow"))
+    parts.append(_Words(comparison.conclusion(), "bold"))
+    return parts
+
+
+def result_table(result: Result, scenario: Scenario) -> Table:
+    """The metrics of one run, each with its direction and meaning."""
+    title = f"{result.scenario}: {result.policy}, seed {result.seed}"
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("metric", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("better", no_wrap=True)
+    table.add_column("meaning", style="dim")
+    known = {metric.name: metric for metric in scenario.measures}
+    for name, value in result.metrics.items():
+        metric = known.get(name, Metric(name, ""))
+        important = name in scenario.highlights
+        table.add_row(
+            Text(name, "bold" if important else ""),
+            Text(format_number(value), "bold" if important else ""),
+            Text(metric.better or ""),
+            Text(metric.description),
+        )
+    return table
+
+
+def shown_metrics(scenario: Scenario, every_metric: bool = False) -> list[Metric]:
+    """The highlights in their order, then, when asked for, the others in theirs."""
+    known = {metric.name: metric for metric in scenario.measures}
+    first = [known[name] for name in scenario.highlights]
+    others = [metric for metric in scenario.measures if metric.name not in scenario.highlights]
+    return first + others if every_metric else first
+
+
+def distinct_leaders(comparison: Comparison, metric: Metric) -> tuple[str, ...]:
+    """The leaders of a metric with a direction; none when no policy falls behind."""
+    if metric.better is None:
+        return ()
+    leaders = comparison.leaders(metric)
+    return leaders if len(leaders) < len(comparison.policies) else ()
+
+
+def seeds_text(comparison: Comparison) -> str:
+    """The seeds of the replications: ``seed 0`` or ``seeds 0 to 9``."""
+    first, last = comparison.seed, comparison.seed + comparison.replications - 1
+    return f"seed {first}" if first == last else f"seeds {first} to {last}"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """A number and its noun: ``1 policy``, ``4 policies``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Cells with a label for each row and column."""
+
+    corner: str
+    rows: list[Text]
+    columns: list[Text]
+    cells: list[list[Text]]
+
+    def transposed(self, corner: str) -> _Grid:
+        """The same cells with rows for columns."""
+        cells = [list(row) for row in zip(*self.cells, strict=True)]
+        return _Grid(corner, self.columns, self.rows, cells)
+
+    def plain(self) -> _Grid:
+        """The same cells in ASCII."""
+        cells = [[_plain(cell) for cell in row] for row in self.cells]
+        rows, columns = ([_plain(label) for label in side] for side in (self.rows, self.columns))
+        return _Grid(self.corner, rows, columns, cells)
+
+    def blocks(self, width: int) -> list[range]:
+        """Columns that fit side by side, block by block; at least one in each."""
+        labels = max(len(self.corner), *(_width(label) for label in self.rows))
+        blocks, start, used = [], 0, labels
+        for k, head in enumerate(self.columns):
+            column = max(_width(head), *(_width(row[k]) for row in self.cells))
+            if k > start and used + GAP + column > width:
+                blocks.append(range(start, k))
+                start, used = k, labels
+            used += GAP + column
+        return [*blocks, range(start, len(self.columns))]
+
+    def height(self, width: int) -> int:
+        """How many lines all blocks take."""
+        lines = sum(max(cell.plain.count("\n") + 1 for cell in row) for row in self.cells)
+        return len(self.blocks(width)) * (lines + 3)
+
+    def table(self, title: str, block: range) -> Table:
+        """One block as a table."""
+        table = Table(
+            title=Text(title) if title else None,
+            title_justify="left",
+            title_style="bold",
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+            padding=(0, GAP - 1, 0, 0),
+        )
+        table.add_column(self.corner, no_wrap=True)
+        for k in block:
+            table.add_column(self.columns[k], justify="right", no_wrap=True)
+        for label, row in zip(self.rows, self.cells, strict=True):
+            table.add_row(label, *(row[k] for k in block))
+        return table
+
+
+@dataclass(frozen=True)
+class _Adaptive:
+    """The layout, among several of the same cells, that takes the fewest lines."""
+
+    title: str
+    layouts: list[_Grid]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width
+        layouts = [grid.plain() for grid in self.layouts] if options.ascii_only else self.layouts
+        grid = min(layouts, key=lambda layout: layout.height(width))
+        title = _plain(Text(self.title)).plain if options.ascii_only else self.title
+        for number, block in enumerate(grid.blocks(width)):
+            yield grid.table(title if number == 0 else "", block)
+            yield ""
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A sentence, in characters that the terminal has."""
+
+    text: str
+    style: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        text = Text(self.text, self.style)
+        yield _plain(text) if options.ascii_only else text
+
+
+def _means(comparison: Comparison, metrics: list[Metric]) -> _Adaptive:
+    cells = []
+    for metric in metrics:
+        leaders = distinct_leaders(comparison, metric)
+        row = []
+        for policy in comparison.policies:
+            text = format_estimate(comparison.estimate(policy, metric.name))
+            leads = policy in leaders
+            row.append(Text(text + (" *" if leads else "  "), LEADER if leads else ""))
+        cells.append(row)
+    grid = _Grid("metric", _labels(comparison, metrics), _names(comparison.policies), cells)
+    return _Adaptive("", [grid, grid.transposed("policy")])
+
+
+def _differences(comparison: Comparison, metrics: list[Metric]) -> _Adaptive:
+    layouts = []
+    for separator in (" ", "\n"):  # the verdict beside the number, or below it
+        cells = []
+        for metric in metrics:
+            row = []
+            for policy in comparison.policies[1:]:
+                estimate = comparison.difference(policy, metric.name)
+                verdict = comparison.verdict(policy, metric)
+                cell = Text(format_estimate(estimate, signed=True))
+                if verdict:
+                    cell.append(separator + verdict, VERDICT_STYLES[verdict])
+                row.append(cell)
+            cells.append(row)
+        labels = _labels(comparison, metrics)
+        grid = _Grid("metric", labels, _names(comparison.policies[1:]), cells)
+        layouts += [grid, grid.transposed("policy")]
+    return _Adaptive(f"Difference from {comparison.policies[0]}, pair by pair", layouts)
+
+
+def _labels(comparison: Comparison, metrics: list[Metric]) -> list[Text]:
+    headline = comparison.scenario.headline
+    return [
+        Text(f"{metric.name} {ARROWS[metric.better]}", "bold" if metric.name == headline else "")
+        for metric in metrics
+    ]
+
+
+def _names(policies: Sequence[str]) -> list[Text]:
+    return [Text(policy) for policy in policies]
+
+
+def _title(comparison: Comparison) -> str:
+    policies = count(len(comparison.policies), "policy", "policies")
+    runs = count(comparison.replications, "replication")
+    return f"{comparison.scenario.name}: {policies}, {runs} ({seeds_text(comparison)})"
+
+
+def _legend(comparison: Comparison, metrics: list[Metric]) -> str:
+    words = []
+    if comparison.replications > 1:
+        words.append(f"mean ± half of the {CONFIDENCE:.0%} interval")
+    words.append("↑ higher is better, ↓ lower is better")
+    if any(distinct_leaders(comparison, metric) for metric in metrics):
+        words.append("* the best, and what cannot be told from it")
+    return "; ".join(words)
+
+
+def _width(text: Text) -> int:
+    return max(line.cell_len for line in text.split("\n", allow_blank=True))
+
+
+def _plain(text: Text) -> Text:
+    """The text in ASCII, for terminals that have no more; pieces keep their styles."""
+    plain = Text("", text.style)
+    for piece in text.divide({span.start for span in text.spans}):
+        style = piece.spans[0].style if piece.spans else ""
+        plain.append(piece.plain.translate(_ASCII).encode("ascii", "replace").decode(), style)
+    return plain

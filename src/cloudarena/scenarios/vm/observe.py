@@ -1,0 +1,108 @@
+"""A vm run as reinforcement learning sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
+
+from cloudarena.errors import SpecError, nearest
+from cloudarena.scenarios.vm.kernel import REFUSE
+from cloudarena.scenarios.vm.metrics import METRICS, profit_usd
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.vm.simulation import VmSimulation
+    from cloudarena.scenarios.vm.spec import VmScenario
+
+MACHINE_FEATURES = 6
+REQUEST_FEATURES = 8
+
+
+class VmObserver:
+    """Features, masks and rewards of the placement of VMs.
+
+    Observation (float32, all from -1 to 1), for N machines:
+
+    - for each machine: free cores, free memory and utilisation (half of it), each as a share of
+      the machine; its power as a share of its type's range; its sharing (-1, 0, 1); 1 if valid;
+    - for the request: cores and memory as shares of the largest machine; its category (one-hot);
+      the share of the buffer that is left; sine and cosine of the time of day.
+
+    Action (discrete, N + 2): a machine; N puts the request off by one delay; N + 1 refuses it.
+
+    Reward: the increase of a metric since the last decision, negative where lower is better.
+    Over an episode the rewards sum to the metric.
+    """
+
+    def __init__(self, scenario: VmScenario, reward: str) -> None:
+        directions = {metric.name: metric.better for metric in METRICS if metric.better}
+        if reward not in directions:
+            raise SpecError(
+                f"reward: {reward!r} is not allowed: one of {', '.join(directions)}."
+                + nearest(reward, directions)
+            )
+        self._scenario = scenario
+        self._reward = reward
+        self._sign = 1.0 if directions[reward] == "higher" else -1.0
+        self._machines = scenario.machine_count
+        self._largest_cores = max(kind.cores for kind in scenario.machines)
+        self._largest_memory = max(kind.memory_gb for kind in scenario.machines)
+        counts = [kind.count for kind in scenario.machines]
+        self._idle_w = np.repeat([kind.power.idle_w for kind in scenario.machines], counts)
+        busy_w = np.repeat([kind.power.busy_w for kind in scenario.machines], counts)
+        self._range_w = np.maximum(busy_w - self._idle_w, 1e-9)
+        length = MACHINE_FEATURES * self._machines + REQUEST_FEATURES
+        self.observation_space = Box(-1.0, 1.0, (length,), np.float32)
+        self.action_space = Discrete(self._machines + 2)
+
+    def features(self, run: VmSimulation) -> NDArray[np.float32]:
+        """The observation of the current decision; zeros when the run has ended."""
+        observation = np.zeros(self.observation_space.shape, np.float32)
+        decision = run.decision
+        if decision is None:
+            return observation
+        pms, vm = decision.machines, decision.request
+        columns = observation[: MACHINE_FEATURES * self._machines].reshape(MACHINE_FEATURES, -1)
+        columns[0] = pms.free_cores / pms.cores
+        columns[1] = pms.free_memory_gb / pms.memory_gb
+        columns[2] = pms.utilisation / 2
+        columns[3] = (pms.power_w - self._idle_w) / self._range_w
+        columns[4] = pms.sharing
+        columns[5] = pms.valid
+        request = observation[-REQUEST_FEATURES:]
+        request[0] = vm.cores / self._largest_cores
+        request[1] = vm.memory_gb / self._largest_memory
+        request[2 + vm.category] = 1.0
+        request[5] = vm.buffer_ticks / max(1, self._scenario.buffer.budget_ticks)
+        angle = 2 * np.pi * decision.now / 86_400
+        request[6:] = np.sin(angle), np.cos(angle)
+        return np.clip(observation, -1.0, 1.0, out=observation)
+
+    def mask(self, run: VmSimulation) -> NDArray[np.bool_]:
+        """The valid machines; putting off while the buffer allows it; refusing always."""
+        allowed = np.zeros(self._machines + 2, bool)
+        allowed[-1] = True
+        decision = run.decision
+        if decision is not None:
+            allowed[: self._machines] = decision.valid
+            delay = self._scenario.buffer.delay_ticks
+            reserve = delay if decision.valid.any() else 0
+            allowed[-2] = decision.request.buffer_ticks - delay >= reserve
+        return allowed
+
+    def action(self, run: VmSimulation, choice: int) -> int:
+        """The scenario's action; a machine that is not valid refuses the request."""
+        if choice >= self._machines:
+            return REFUSE - 1 if choice == self._machines else REFUSE
+        decision = run.decision
+        if decision is None or not decision.valid[choice]:
+            return REFUSE
+        return int(choice)
+
+    def value(self, run: VmSimulation) -> float:
+        """What has been earned so far."""
+        if self._reward == "profit_usd":
+            return profit_usd(self._scenario, run.world)
+        return self._sign * run.metrics()[self._reward]

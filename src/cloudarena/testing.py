@@ -1,0 +1,227 @@
+"""Checks that every scenario and every policy must pass, yours too.
+
+Each check is a function named after what it checks; it raises AssertionError with a sentence
+that says what is wrong and what the likely cause is.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
+
+import numpy as np
+
+from cloudarena.contract import InvalidAction, Policy, RecordLevel, Result, Scenario
+from cloudarena.experiments.simulate import simulate
+from cloudarena.learn.env import CloudEnv
+from cloudarena.policies import ArrayPolicy, policy_name
+
+
+def check_scenario(scenario: Scenario, seed: int = 0) -> list[str]:
+    """Checks a scenario under its default policy; returns the names of the checks."""
+    checks: list[Callable[[Scenario, int], None]] = [
+        metrics_are_as_declared,
+        the_seed_decides_everything,
+        recording_changes_nothing,
+        time_never_goes_back,
+        decisions_are_read_only,
+        bad_actions_change_nothing,
+        scenarios_survive_a_round_trip,
+        rewards_sum_to_the_metric,
+        observations_fit_their_space,
+    ]
+    for check in checks:
+        check(scenario, seed)
+    return [check.__name__ for check in checks]
+
+
+def check_policy(policy: str | Policy, scenario: Scenario, seed: int = 0) -> list[str]:
+    """Checks a policy on a scenario; returns the names of the checks."""
+    checks: list[Callable[[str | Policy, Scenario, int], None]] = [
+        the_policy_says_what_it_does,
+        the_policy_only_takes_allowed_actions,
+        the_policy_repeats_itself,
+        both_speeds_agree,
+    ]
+    for check in checks:
+        check(policy, scenario, seed)
+    return [check.__name__ for check in checks]
+
+
+def metrics_are_as_declared(scenario: Scenario, seed: int) -> None:
+    """The metrics are the declared ones, and finite numbers; headline and plots exist."""
+    result = simulate(scenario, seed=seed)
+    declared = [metric.name for metric in scenario.measures]
+    assert list(result.metrics) == declared, f"metrics {list(result.metrics)} are not {declared}"
+    for name, value in result.metrics.items():
+        assert math.isfinite(value), f"metric {name} is {value}"
+    for name in (scenario.headline, *scenario.highlights):
+        assert name in declared, f"{name} is highlighted, but not measured"
+    for plot in scenario.plots:
+        columns = result.tables[plot.table].column_names
+        for name in (plot.x, plot.y):
+            assert name in columns, f"plot {plot.title!r}: table {plot.table} has no {name}"
+
+
+def the_seed_decides_everything(scenario: Scenario, seed: int) -> None:
+    """Two runs with one seed give the same metrics and tables."""
+    first, second = simulate(scenario, seed=seed), simulate(scenario, seed=seed)
+    _assert_same(first, second, "two runs with the same seed differ: something else is random")
+
+
+def recording_changes_nothing(scenario: Scenario, seed: int) -> None:
+    """The metrics do not depend on how much is recorded."""
+    none = simulate(scenario, seed=seed, record="none")
+    assert not none.tables, "record='none' must leave no tables"
+    for level in get_args(RecordLevel)[1:]:
+        other = simulate(scenario, seed=seed, record=level)
+        assert other.metrics == none.metrics, f"record={level!r} changes the metrics"
+
+
+def time_never_goes_back(scenario: Scenario, seed: int) -> None:
+    """``now`` and the decisions' times never decrease."""
+    policy = _prepared(scenario.default_policy, scenario, seed)
+    run, before = scenario.start(seed), 0.0
+    while (decision := run.decision) is not None:
+        assert decision.now == run.now, "a decision has another time than its run"
+        assert decision.now >= before, f"time went back from {before} to {decision.now}"
+        before = decision.now
+        run.apply(policy(decision))
+    assert run.now >= before, "time went back at the end"
+
+
+def decisions_are_read_only(scenario: Scenario, seed: int) -> None:
+    """A policy cannot change the state through the arrays it is shown."""
+    decision = scenario.start(seed).decision
+    for array in _arrays(decision):
+        assert not array.flags.writeable, "an array of the decision can be written to"
+
+
+def bad_actions_change_nothing(scenario: Scenario, seed: int) -> None:
+    """An action of the wrong type raises InvalidAction, and so does one after the end."""
+    run = scenario.start(seed)
+    if run.decision is None:
+        return
+    before = run.metrics()
+    for action in (object(), "nonsense", 10**9):
+        try:
+            run.apply(action)
+        except InvalidAction as error:
+            assert str(error), "InvalidAction must give its reason"
+        else:
+            raise AssertionError(f"action {action!r} was accepted")
+    assert run.metrics() == before, "an action that is not allowed changed the state"
+    run.play(_prepared(scenario.default_policy, scenario, seed))
+    try:
+        run.apply(0)
+    except InvalidAction:
+        return
+    raise AssertionError("an action was accepted after the end of the run")
+
+
+def scenarios_survive_a_round_trip(scenario: Scenario, seed: int) -> None:
+    """A scenario can be pickled (for workers) and written out and parsed again."""
+    assert pickle.loads(pickle.dumps(scenario)) == scenario, "pickling changes the scenario"
+    again = type(scenario).parse(scenario.model_dump(mode="json"))
+    assert again.model_dump() == scenario.model_dump(), (
+        "writing the scenario out and parsing it changes it"
+    )
+
+
+def rewards_sum_to_the_metric(scenario: Scenario, seed: int) -> None:
+    """Over an episode the rewards sum to the headline metric."""
+    env = CloudEnv(scenario)
+    _, info = env.reset(seed=seed)
+    total, ended = 0.0, False
+    while not ended:
+        choice = env.action_space.sample(mask=info["action_mask"].astype(np.int8))
+        _, reward, ended, _, info = env.step(choice)
+        total += reward
+    metric = next(m for m in scenario.measures if m.name == scenario.headline)
+    wanted = info["metrics"][metric.name] * (-1 if metric.better == "lower" else 1)
+    assert math.isclose(total, wanted, rel_tol=1e-9, abs_tol=1e-9), (
+        f"the rewards sum to {total}, the metric {metric.name} is {wanted}"
+    )
+
+
+def observations_fit_their_space(scenario: Scenario, seed: int) -> None:
+    """Every observation lies in the observation space; a mask allows at least one action."""
+    env = CloudEnv(scenario)
+    observation, info = env.reset(seed=seed)
+    for _ in range(200):
+        assert env.observation_space.contains(observation), "an observation is outside its space"
+        assert info["action_mask"].any(), "the mask allows nothing"
+        choice = env.action_space.sample(mask=info["action_mask"].astype(np.int8))
+        observation, _, ended, _, info = env.step(choice)
+        if ended:
+            break
+
+
+def the_policy_says_what_it_does(policy: str | Policy, scenario: Scenario, seed: int) -> None:
+    """A policy has a docstring: its first line stands in the list of policies."""
+    chosen = scenario.book.resolve(policy)
+    assert (chosen.__doc__ or "").strip(), f"policy {policy_name(policy)} has no docstring"
+
+
+def the_policy_only_takes_allowed_actions(
+    policy: str | Policy, scenario: Scenario, seed: int
+) -> None:
+    """A run under the policy comes to its end."""
+    try:
+        simulate(scenario, policy, seed, record="none")
+    except InvalidAction as error:
+        raise AssertionError(f"policy {policy_name(policy)} took a bad action: {error}") from None
+
+
+def the_policy_repeats_itself(policy: str | Policy, scenario: Scenario, seed: int) -> None:
+    """Two runs with one seed give the same result."""
+    first, second = simulate(scenario, policy, seed), simulate(scenario, policy, seed)
+    _assert_same(
+        first, second, f"policy {policy_name(policy)} decides by more than decision and rng"
+    )
+
+
+def both_speeds_agree(policy: str | Policy, scenario: Scenario, seed: int) -> None:
+    """Compiled and stepped runs are equal to the last bit."""
+    chosen = _prepared(policy, scenario, seed)
+    if not isinstance(chosen, ArrayPolicy) or chosen.machine_code is None:
+        return
+    compiled = simulate(scenario, policy, seed)
+    run = scenario.start(seed)
+    while (decision := run.decision) is not None:
+        run.apply(chosen(decision))
+    _assert_same(
+        compiled, run.result(), f"policy {policy_name(policy)} differs compiled and stepped"
+    )
+
+
+def _prepared(policy: str | Policy, scenario: Scenario, seed: int) -> Policy:
+    chosen = scenario.book.resolve(policy)
+    if hasattr(chosen, "start"):
+        chosen.start(scenario, seed)
+    return chosen
+
+
+def _assert_same(first: Result, second: Result, message: str) -> None:
+    for name, value in first.metrics.items():
+        other = second.metrics[name]
+        assert value == other, f"{message}: {name} is {value!r} and {other!r}"
+    for name, table in first.tables.items():
+        assert table.equals(second.tables[name]), f"{message}: table {name}"
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray]:
+    """All arrays within a decision: in its attributes and in tuples in them."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _arrays(part)
+    elif hasattr(value, "__slots__") or hasattr(value, "__dict__"):
+        names = getattr(value, "__slots__", None) or vars(value)
+        for name in names:
+            part = getattr(value, name, None)
+            if isinstance(part, (np.ndarray, tuple)):
+                yield from _arrays(part)

@@ -1,0 +1,249 @@
+"""The vm scenario once more, slow and obvious: tick by tick, VM by VM, in plain Python.
+
+Written from the fact sheet and the issue, not from the kernel. Nothing is kept up to date: what a
+machine holds and uses is summed anew from the VMs on it whenever it is asked for. Cores, memory
+and readings are decimals, so every comparison with a limit is exact; watts are floats.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+REFUSE = -1
+DELAY_INSENSITIVE = 0
+EXACT = decimal.Context(prec=40, traps=[decimal.Inexact])
+
+
+def exact(value: float) -> Decimal:
+    """The number as a person would write it: 0.1 is a tenth."""
+    return Decimal(repr(float(value)))
+
+
+@dataclass
+class Vm:
+    """A request. ``readings`` maps ticks of its life to percent; there may be gaps."""
+
+    id: Any
+    created: int
+    lifetime: int
+    cores: Decimal
+    memory: Decimal
+    category: int
+    readings: dict[int, float]
+    buffer: int = 0
+    delay: int = 0
+    outcome: str = "not arrived"
+    start: int | None = None
+    end: int | None = None
+    machine: int | None = None
+    paid_ticks: int = 0
+
+    def __post_init__(self) -> None:
+        """Fills the gaps: idle before the first reading, then the last one holds."""
+        self.replay, last = [], Decimal(0)
+        for k in range(self.lifetime):
+            last = exact(self.readings[k]) if k in self.readings else last
+            self.replay.append(last)
+
+    def used(self, tick: int) -> Decimal:
+        """Core-percent in a tick of its life."""
+        return EXACT.multiply(self.cores, self.replay[tick - self.start])
+
+
+@dataclass
+class Machine:
+    """A machine and the VMs on it."""
+
+    cores: Decimal
+    memory: Decimal
+    idle_w: float
+    busy_w: float
+    r: float
+    vms: list[Vm] = field(default_factory=list)
+    watts: list[float] = field(default_factory=list)
+    use: list[float] = field(default_factory=list)
+    oversubscribed_ticks: int = 0
+    overloaded_ticks: int = 0
+
+    def allocated_cores(self) -> Decimal:
+        return sum((vm.cores for vm in self.vms), Decimal(0))
+
+    def allocated_memory(self) -> Decimal:
+        return sum((vm.memory for vm in self.vms), Decimal(0))
+
+    def used(self, tick: int) -> Decimal:
+        return sum((vm.used(tick) for vm in self.vms), Decimal(0))
+
+    def utilisation(self, tick: int) -> float:
+        return float(self.used(tick)) / float(100 * self.cores)
+
+    def power_w(self, tick: int) -> float:
+        u = min(1.0, self.utilisation(tick))
+        return self.idle_w + (self.busy_w - self.idle_w) * (2 * u - u**self.r)
+
+    def sharing(self) -> int:
+        if not self.vms:
+            return 0
+        return 1 if self.vms[0].category == DELAY_INSENSITIVE else -1
+
+
+class Question(NamedTuple):
+    """Where does this VM go?"""
+
+    tick: int
+    vm: Vm
+    number: int
+    machines: list[Machine]
+    valid: list[int]
+    last_machine: int
+
+
+class Outcome(NamedTuple):
+    """What became of it all."""
+
+    metrics: dict[str, float]
+    vms: list[Vm]
+    machines: list[Machine]
+    decisions: list[tuple[int, Any, int, int]]  # tick, vm, action, how many were valid
+    series: list[dict[str, float]]
+
+
+def is_valid(machine: Machine, vm: Vm, tick: int, rates: Any) -> bool:
+    """Whether a machine may take a VM."""
+    cores = EXACT.add(machine.allocated_cores(), vm.cores)
+    memory = EXACT.add(machine.allocated_memory(), vm.memory)
+    if vm.category != DELAY_INSENSITIVE:
+        return machine.sharing() != 1 and cores <= machine.cores and memory <= machine.memory
+    busy = EXACT.add(machine.used(tick), 100 * vm.cores)
+    return (
+        machine.sharing() != -1
+        and cores <= EXACT.multiply(exact(rates.cpu), machine.cores)
+        and memory <= EXACT.multiply(exact(rates.memory), machine.memory)
+        and busy <= EXACT.multiply(exact(rates.utilisation), 100 * machine.cores)
+    )
+
+
+def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
+    """Runs a spec, asking for an action at each decision."""
+    machines = [
+        Machine(exact(m.cores), exact(m.memory_gb), m.power.idle_w, m.power.busy_w, m.power.r)
+        for m in spec.machines
+        for _ in range(m.count)
+    ]
+    waiting: dict[int, list[int]] = {}
+    decisions: list[tuple[int, Any, int, int]] = []
+    series: list[dict[str, float]] = []
+    last_machine, overloaded_vms = -1, 0
+    rates = spec.oversubscription
+    delay, budget = spec.buffer.delay_ticks, spec.buffer.budget_ticks
+
+    for tick in range(spec.ticks):
+        for machine in machines:
+            for vm in [vm for vm in machine.vms if vm.start + vm.lifetime == tick]:
+                machine.vms.remove(vm)
+                vm.outcome, vm.end = "completed", tick
+        new = [number for number, vm in enumerate(vms) if vm.created == tick]
+        for number in new:
+            vms[number].outcome, vms[number].buffer = "waiting", budget
+
+        for number in waiting.pop(tick, []) + new:
+            vm = vms[number]
+            valid = [m for m, it in enumerate(machines) if is_valid(it, vm, tick, rates)]
+            action = REFUSE - 1  # put off by one delay
+            if valid or spec.decide_when_full:
+                action = yield Question(tick, vm, number, machines, valid, last_machine)
+                decisions.append((tick, vm.id, action, len(valid)))
+            if action >= 0:
+                assert action in valid
+                machines[action].vms.append(vm)
+                vm.outcome, vm.start, vm.machine = "running", tick, action
+                last_machine = action
+            elif action == REFUSE:
+                vm.outcome, vm.end = "refused", tick
+            else:
+                ticks = (REFUSE - action) * delay
+                if vm.buffer - ticks >= (delay if valid else 0):
+                    vm.buffer -= ticks
+                    vm.delay += ticks
+                    waiting.setdefault(tick + ticks, []).append(number)
+                else:
+                    vm.outcome, vm.end = "failed", tick
+
+        series.append(
+            {
+                "allocated_cores": float(sum(m.allocated_cores() for m in machines)),
+                "used_cores": float(sum(m.used(tick) for m in machines)) / 100,
+                "power_w": math.fsum(m.power_w(tick) for m in machines),
+                "live_vms": sum(len(m.vms) for m in machines),
+                "waiting": sum(len(queue) for queue in waiting.values()),
+            }
+        )
+        for machine in machines:
+            machine.watts.append(machine.power_w(tick))
+            machine.use.append(float(machine.used(tick)) / 100)
+            machine.oversubscribed_ticks += machine.allocated_cores() > machine.cores
+            if machine.used(tick) > 100 * machine.cores:
+                machine.overloaded_ticks += 1
+                overloaded_vms += len(machine.vms)
+                if spec.overload == "kill":
+                    for vm in machine.vms:
+                        vm.outcome, vm.end, vm.paid_ticks = "killed", tick, 0
+                    machine.vms = []
+            for vm in machine.vms:
+                vm.paid_ticks += 1
+
+    metrics = measure(spec, vms, machines, series)
+    metrics["overloaded_vm_ticks"] = overloaded_vms
+    return Outcome(metrics, vms, machines, decisions, series)
+
+
+def measure(
+    spec: Any, vms: list[Vm], machines: list[Machine], series: list[dict[str, float]]
+) -> dict[str, float]:
+    """The metrics, from what was written down."""
+    outcomes = [vm.outcome for vm in vms if vm.outcome != "not arrived"]
+    hours = spec.tick_seconds / 3600
+    energy = math.fsum(w for m in machines for w in m.watts) * hours / 1000
+    cost = energy * spec.prices.kwh_usd * spec.prices.pue
+    income = math.fsum(
+        vm.paid_ticks
+        * hours
+        * (float(vm.cores) * spec.prices.core_hour_usd + float(vm.memory) * spec.prices.gb_hour_usd)
+        for vm in vms
+    )
+    all_core_ticks = float(sum(m.cores for m in machines)) * spec.ticks
+    return {
+        "requests": len(outcomes),
+        "allocated": sum(vm.machine is not None for vm in vms),
+        "completed": outcomes.count("completed"),
+        "failed": outcomes.count("failed"),
+        "refused": outcomes.count("refused"),
+        "killed": outcomes.count("killed"),
+        "running_at_end": outcomes.count("running"),
+        "waiting_at_end": outcomes.count("waiting"),
+        "energy_kwh": energy,
+        "energy_cost_usd": cost,
+        "income_usd": income,
+        "profit_usd": income - cost,
+        "oversubscribed_machine_ticks": sum(m.oversubscribed_ticks for m in machines),
+        "overloaded_machine_ticks": sum(m.overloaded_ticks for m in machines),
+        "delay_ticks": sum(vm.delay for vm in vms),
+        "mean_cpu_utilisation": math.fsum(row["used_cores"] for row in series) / all_core_ticks,
+        "mean_allocation": math.fsum(row["allocated_cores"] for row in series) / all_core_ticks,
+    }
+
+
+def simulate(spec: Any, vms: list[Vm], policy: Callable[[Question], int]) -> Outcome:
+    """Runs a spec under a policy."""
+    run = steps(spec, vms)
+    try:
+        question = next(run)
+        while True:
+            question = run.send(policy(question))
+    except StopIteration as end:
+        return end.value
