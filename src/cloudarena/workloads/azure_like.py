@@ -77,21 +77,13 @@ def generate(
     amplitude = np.where(category == 1, 0.1 + 0.5 * rng.random(vms), 0.25 * rng.random(vms))
     peak_hour = 14.0 + 2.0 * rng.standard_normal(vms)
     noise = 0.05 + 0.25 * rng.random(vms)
-    reading_seeds = rng.integers(0, 2**63, vms, dtype=np.int64)
+    seeds = rng.integers(0, 2**63, vms, dtype=np.int64)
     subscription = (max(1, vms // 15) * rng.random(vms) ** 2).astype(np.int64)
     deployment = subscription * 4 + rng.integers(0, 4, vms)
     first_reading = offsets(lifetime)
     readings = np.empty(int(lifetime.sum()))
     _fill_readings(
-        created,
-        lifetime,
-        first_reading,
-        level,
-        amplitude,
-        peak_hour,
-        noise,
-        reading_seeds,
-        readings,
+        created, lifetime, first_reading, level, amplitude, peak_hour, noise, seeds, readings
     )
     return VmWorkload(
         ids=pa.array(np.arange(1, vms + 1)),
@@ -242,35 +234,41 @@ def _fill_readings(
         peak = turn * TICKS_PER_DAY * peak_hour[vm] / 24.0
         swing = level[vm] * amplitude[vm]
         by_cosine, by_sine = np.float32(swing * np.cos(peak)), np.float32(swing * np.sin(peak))
+        mean, loudness = np.float32(level[vm]), np.float32(noise[vm])
+        key, second_key = np.uint32(seeds[vm]), np.uint32(seeds[vm] >> 32)
         shocks[:4] = np.float32(0.0)
         drift[:4] = np.float32(0.0)
         for start in range(0, lifetime[vm], TICKS_PER_DAY):
             count = min(TICKS_PER_DAY, lifetime[vm] - start)
             tick = (created[vm] + start) % TICKS_PER_DAY
-            _draw(np.uint64(seeds[vm]), start, count, bits, shocks)
+            cosines, sines = cosine[tick : tick + count], sine[tick : tick + count]
+            _draw(key, second_key, start, count, bits, shocks)
             _persist(shocks, count, drift)
             for k in range(count):
-                wave = by_cosine * cosine[tick + k] + by_sine * sine[tick + k]
-                day[k] = (np.float32(level[vm]) + wave) * (
-                    np.float32(1.0) + np.float32(noise[vm]) * drift[4 + k]
-                )
-            _clip_and_spike(bits, count, day)
+                wave = by_cosine * cosines[k] + by_sine * sines[k]
+                value = (mean + wave) * (np.float32(1.0) + loudness * drift[4 + k])
+                day[k] = _with_spike(min(np.float32(100.0), max(np.float32(0.0), value)), bits[k])
             begin = first_reading[vm] + start
-            readings[begin : begin + count] = day[:count]
-            shocks[:4] = shocks[count : count + 4].copy()
-            drift[:4] = drift[count : count + 4].copy()
+            for k in range(count):
+                readings[begin + k] = day[k]
+            for k in range(4):
+                shocks[k], drift[k] = shocks[count + k], drift[count + k]
 
 
 @inner
 def _draw(
-    seed: np.uint64, start: int, count: int, bits: NDArray[np.uint32], shocks: NDArray[np.float32]
+    key: np.uint32,
+    second_key: np.uint32,
+    start: int,
+    count: int,
+    bits: NDArray[np.uint32],
+    shocks: NDArray[np.float32],
 ) -> None:
     """Random bits for readings ``start`` on, and the shocks in [-1, 1] that they stand for.
 
     A hash of the reading's number by the two halves of the VM's seed (the mixer ``lowbias32``
     with a second key): unlike a generator with a state it has no chain.
     """
-    key, second_key = np.uint32(seed), np.uint32(seed >> np.uint64(32))
     for k in range(count):
         x = np.uint32(key + np.uint32(start + k))
         x = np.uint32((x ^ (x >> np.uint32(16))) * np.uint32(0x7FEB352D))
@@ -291,13 +289,10 @@ def _persist(shocks: NDArray[np.float32], count: int, drift: NDArray[np.float32]
 
 
 @inner
-def _clip_and_spike(bits: NDArray[np.uint32], count: int, day: NDArray[np.float32]) -> None:
-    """Keeps readings within 0 and 100, and lets a few jump up, by the bits mixed once more."""
-    jump_scale = np.float32(2.0 * SPIKE_MEAN / SPIKE_PROBABILITY)
-    for k in range(count):
-        value = min(np.float32(100.0), max(np.float32(0.0), day[k]))
-        x = np.uint32(bits[k] * np.uint32(0x9E3779B9))
-        x = np.uint32(x ^ (x >> np.uint32(15))) >> np.uint32(1)
-        chance = np.float32(np.int32(x)) * np.float32(2.0**-31)
-        jump = jump_scale * chance * (np.float32(100.0) - value)
-        day[k] = value + (jump if chance < np.float32(SPIKE_PROBABILITY) else np.float32(0.0))
+def _with_spike(value: np.float32, bits: np.uint32) -> np.float32:
+    """The reading, or a jump up from it, by the reading's bits mixed once more."""
+    mixed = np.uint32(bits * np.uint32(0x9E3779B9))
+    mixed = np.uint32(mixed ^ (mixed >> np.uint32(15))) >> np.uint32(1)
+    chance = np.float32(np.int32(mixed)) * np.float32(2.0**-31)
+    jump = np.float32(2.0 * SPIKE_MEAN / SPIKE_PROBABILITY) * chance * (np.float32(100.0) - value)
+    return value + (jump if chance < np.float32(SPIKE_PROBABILITY) else np.float32(0.0))

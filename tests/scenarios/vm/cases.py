@@ -17,7 +17,8 @@ from cloudarena.workloads.vms import CATEGORIES
 
 from .reference import Vm, exact
 
-RATES = st.sampled_from([0.5, 0.75, 1.0, 1.15, 1.5, 2.0, 2.0, 3.0, 3.0])
+RATES = st.sampled_from([0.5, 0.75, 1.0, 1.0, 1.15, 1.5, 2.0, 3.0])
+CROWDING_RATES = st.sampled_from([1.5, 2.0, 3.0])
 MACHINE_SIZES = st.one_of(
     st.integers(1, 16).map(float), st.integers(1, 160).map(lambda tenths: tenths / 10)
 )
@@ -144,15 +145,17 @@ def cases(draw: Any) -> Case:
     """Any small data centre and any small workload."""
     ticks = draw(st.one_of(st.integers(1, 30), st.integers(1, 30), st.sampled_from([300, 620])))
     as_files = draw(st.sampled_from([None, None, "parquet", "csv"]))
+    crowded = draw(st.booleans())  # many VMs that share machines, so that some overload
+    rates = CROWDING_RATES if crowded else RATES
     spec = {
         "scenario": "vm",
         "ticks": ticks,
         "tick_seconds": draw(st.sampled_from([300.0, 3600.0, 0.5])),
         "machines": draw(machine_types()),
         "oversubscription": {
-            "cpu": draw(RATES),
-            "memory": draw(RATES),
-            "utilisation": draw(RATES),
+            "cpu": draw(rates),
+            "memory": draw(rates),
+            "utilisation": draw(rates),
         },
         "overload": draw(st.sampled_from(["record", "kill"])),
         "buffer": {
@@ -166,10 +169,10 @@ def cases(draw: Any) -> Case:
     lifetimes = st.one_of(st.integers(1, 8), st.integers(1, ticks + 10))
     values = PERCENT if as_files is None else st.one_of(st.none(), PERCENT)
     pattern = st.lists(values, max_size=5)
-    category = draw(st.sampled_from([st.just(0), st.integers(0, 2), st.integers(1, 2)]))
+    category = st.sampled_from([0] if crowded else [0, 0, 1, 2])
     rows = []
-    arrivals = draw(st.sampled_from([st.integers(0, ticks + 1), st.integers(0, 3)]))
-    count = draw(st.integers(1, 40))
+    arrivals = draw(st.sampled_from([st.integers(0, ticks + 1), st.integers(0, 5)]))
+    count = draw(st.integers(10 if crowded else 1, 40))
     created = draw(st.lists(arrivals, min_size=count, max_size=count))
     for number, tick in enumerate(sorted(created)):
         lifetime = draw(lifetimes)

@@ -16,6 +16,8 @@ from cloudarena.scenarios.vm.policies import WAIT, best_fit, policy
 
 NODE_LIMIT = 200
 """Branch-and-bound nodes of one program: a limit that, unlike time, gives the same plan again."""
+PAIR_LIMIT = 10_000
+"""Pairs of VM and machine in one program; a window with more is cut short."""
 
 
 class Window(NamedTuple):
@@ -86,6 +88,7 @@ class OracleIlp:
         """Plans all VMs that arrive within the window, from the one to be decided on."""
         first, tick = decision.request.vm, decision.request.tick
         last = int(np.searchsorted(self._workload.created, tick + self._window_ticks))
+        last = min(last, first + max(1, PAIR_LIMIT // len(decision.valid)))
         self._running = [(vm, m) for vm, m in self._running if self._ends[vm] > tick]
         window = self._window(first, last, tick, decision.machines)
         chosen = plan_best_fit(window)

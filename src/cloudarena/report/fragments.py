@@ -1,0 +1,203 @@
+"""The pieces of the page that are words and tables: they need no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from cloudarena import __version__
+from cloudarena.contract import Metric
+from cloudarena.experiments.compare import CONFIDENCE, Comparison
+from cloudarena.report.numbers import format_estimate
+from cloudarena.report.reproduce import reproduction
+from cloudarena.report.tables import (
+    DETERMINISTIC_NOTE,
+    count,
+    distinct_leaders,
+    seeds_text,
+    shown_metrics,
+)
+
+ALWAYS_DRAWN = ("failed", "energy_kwh")
+"""Drawn wherever they are measured: what a policy saves must be seen beside what it drops."""
+_DIRECTIONS = {"higher": "↑ higher is better", "lower": "↓ lower is better", None: ""}
+_MARKS = {"better": "✓", "worse": "✕", "no difference": "≈"}
+
+
+def drawn_metrics(comparison: Comparison) -> list[Metric]:
+    """The metrics with a chart: the headline, the highlights, and those drawn always."""
+    scenario = comparison.scenario
+    names = dict.fromkeys((scenario.headline, *scenario.highlights, *ALWAYS_DRAWN))
+    known = {metric.name: metric for metric in scenario.measures}
+    return [known[name] for name in names if name in known]
+
+
+def facts(comparison: Comparison) -> str:
+    """What was run, as a list of terms."""
+    again = reproduction(comparison)
+    policies = ", ".join(f"<code>{escape(name)}</code>" for name in comparison.policies)
+    notes = "".join(f'<span class="hint">{escape(note)}</span>' for note in again.notes)
+    words = f"<span>{escape(again.command)}</span>".replace(" ", "</span> <span>")
+    words = words.replace(",", ",</span><span>")  # lines break at spaces and commas alone
+    command = (
+        f'<span class="command"><code id="command">{words}</code>'
+        f'<button type="button" data-copy="command" hidden>Copy</button></span>{notes}'
+    )
+    terms = (
+        ("Policies", policies),
+        ("Replications", f"{comparison.replications:,} of each policy, {seeds_text(comparison)}"),
+        ("Ranked by", f"<code>{escape(comparison.scenario.headline)}</code>"),
+        ("Version", f"cloudarena {escape(__version__)}"),
+        ("Run again with", command),
+    )
+    return "".join(f"<div><dt>{term}</dt><dd>{text}</dd></div>" for term, text in terms)
+
+
+def notes(comparison: Comparison) -> str:
+    """What the reader must know before believing the numbers."""
+    texts = []
+    if comparison.is_deterministic:
+        texts.append(DETERMINISTIC_NOTE)
+    if comparison.replications == 1:
+        texts.append(
+            "One replication has no confidence interval: the numbers below are single runs, and "
+            "differences may be chance."
+        )
+    return "".join(f'<p class="note">{escape(text)}</p>' for text in texts)
+
+
+def metrics_table(comparison: Comparison) -> str:
+    """A row for each metric, a column for each policy; metrics that are no highlights fold away."""
+    heads = "".join(
+        f'<th scope="col"><span class="key" data-policy="{k}"></span>{escape(name)}</th>'
+        for k, name in enumerate(comparison.policies)
+    )
+    rows = "".join(
+        _metric_row(comparison, metric)
+        for metric in shown_metrics(comparison.scenario, every_metric=True)
+    )
+    return (
+        '<table class="metrics"><thead><tr><th scope="col">Metric</th>'
+        f"{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def mean_charts(comparison: Comparison, metrics: Iterable[Metric]) -> str:
+    """A frame for each metric's means; the script draws into it."""
+    figures = []
+    for metric in metrics:
+        values = (
+            f"{name} {format_estimate(comparison.estimate(name, metric.name))}"
+            for name in comparison.policies
+        )
+        figures.append(_figure("means", metric, f"{metric.name} by policy: {'; '.join(values)}"))
+    return "".join(figures)
+
+
+def difference_charts(
+    comparison: Comparison, metrics: Iterable[Metric], named: bool = False
+) -> str:
+    """A frame for each metric's paired differences; ``named`` says from which policy."""
+    figures = []
+    first = comparison.policies[0]
+    for metric in metrics:
+        values = (
+            f"{name} {format_estimate(comparison.difference(name, metric.name), signed=True)} "
+            f"{comparison.verdict(name, metric)}".strip()
+            for name in comparison.policies[1:]
+        )
+        title = f", difference from {first}"
+        summary = f"{metric.name}{title}: {'; '.join(values)}"
+        figures.append(_figure("differences", metric, summary, title if named else ""))
+    return "".join(figures)
+
+
+def time_charts(timelines: list[dict]) -> str:
+    """A frame for each plot over time."""
+    figures = []
+    for number, timeline in enumerate(timelines):
+        hint = timeline["unit"]
+        if timeline["mean_of"] > 1:
+            hint += f"; {timeline['points']:,} points, drawn as means of {timeline['mean_of']}"
+        label = f"{timeline['title']} over time, one line for each policy"
+        figures.append(
+            f'<figure class="chart" data-chart="time" data-plot="{number}"><figcaption>'
+            f"<h3>{escape(timeline['title'])}</h3><p>{escape(hint)}</p></figcaption>"
+            f'<div class="plot" role="img" aria-label="{escape(label)}"></div></figure>'
+        )
+    return "".join(figures)
+
+
+def policy_switches(comparison: Comparison) -> str:
+    """A button for each policy that shows and hides its lines."""
+    return "".join(
+        f'<button type="button" class="switch" data-switch="{k}" aria-pressed="true">'
+        f'<span class="key line" data-policy="{k}"></span>{escape(name)}</button>'
+        for k, name in enumerate(comparison.policies)
+    )
+
+
+def reading_guide(comparison: Comparison) -> str:
+    """How the numbers were made and what the words mean."""
+    level = f"{CONFIDENCE:.0%}"
+    first = escape(comparison.policies[0])
+    items = [
+        "Replication r of every policy runs on the same work (common random numbers). So "
+        "differences are taken pair by pair, which removes the noise the policies share.",
+        f"± is half the width of Student's {level} confidence interval of the mean over "
+        f"{count(comparison.replications, 'replication')}.",
+        f"<b>Better</b> and <b>worse</b>: the {level} interval of the paired difference from "
+        f"<code>{first}</code> leaves out zero. <b>No difference</b>: it holds zero. Each verdict "
+        "stands alone; among many metrics, a few differ by chance.",
+        "A <b>★</b> marks the best mean and every policy that cannot be told from it, with the "
+        "level raised for the number of comparisons (Bonferroni).",
+    ]
+    return "".join(f"<li>{item}</li>" for item in items)
+
+
+def _metric_row(comparison: Comparison, metric: Metric) -> str:
+    leaders = distinct_leaders(comparison, metric)
+    cells = []
+    for policy in comparison.policies:
+        text = format_estimate(comparison.estimate(policy, metric.name))
+        mean, _, half_width = text.partition(" ± ")
+        interval = f' <span class="half">± {half_width}</span>' if half_width else ""
+        star = '<span class="star" title="leads">★</span>' if policy in leaders else ""
+        cells.append(
+            f'<td data-label="{escape(policy)}"{" class=leads" if star else ""}>'
+            f'<span class="mean">{star}{mean}'
+            f"{interval}</span>{_difference_line(comparison, policy, metric)}</td>"
+        )
+    tip = f"{metric.description}. {_DIRECTIONS[metric.better]}".strip(". ")
+    kind = "" if metric.name in comparison.scenario.highlights else ' class="more"'
+    return (
+        f'<tr{kind}><th scope="row"><span class="tip" tabindex="0" data-tip="{escape(tip)}">'
+        f'{escape(metric.name)}</span><span class="way">{_DIRECTIONS[metric.better]}</span>'
+        f'<span class="meaning">{escape(metric.description)}</span></th>{"".join(cells)}</tr>'
+    )
+
+
+def _difference_line(comparison: Comparison, policy: str, metric: Metric) -> str:
+    if len(comparison.policies) == 1:
+        return ""
+    if policy == comparison.policies[0]:
+        return '<span class="difference">reference</span>'
+    difference = format_estimate(comparison.difference(policy, metric.name), signed=True)
+    verdict = comparison.verdict(policy, metric)
+    if not verdict:
+        return f'<span class="difference">{difference}</span>'
+    kind = verdict.replace(" ", "-")
+    return (
+        f'<span class="difference">{difference} '
+        f'<b class="verdict {kind}">{_MARKS[verdict]} {verdict}</b></span>'
+    )
+
+
+def _figure(chart: str, metric: Metric, summary: str, more: str = "") -> str:
+    tip = escape(metric.description)
+    return (
+        f'<figure class="chart" data-chart="{chart}" data-metric="{escape(metric.name)}">'
+        f'<figcaption><h3><span class="tip" tabindex="0" data-tip="{tip}">{escape(metric.name)}'
+        f"</span>{escape(more)}</h3><p>{_DIRECTIONS[metric.better]}</p></figcaption>"
+        f'<div class="plot" role="img" aria-label="{escape(summary)}"></div></figure>'
+    )

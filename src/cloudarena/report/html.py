@@ -1,0 +1,143 @@
+"""The report: one page that holds all it needs and loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from cloudarena import __version__
+from cloudarena.experiments.compare import CONFIDENCE, Comparison, Estimate
+from cloudarena.files import write_text
+from cloudarena.report import fragments
+from cloudarena.report.numbers import format_estimate, format_number
+from cloudarena.report.reproduce import SPEC_FILE, spec_yaml
+from cloudarena.report.tables import distinct_leaders
+from cloudarena.report.timeline import timelines
+
+ECHARTS = "vendor/echarts.common.min.js"
+
+
+def write_report(comparison: Comparison, path: str | Path) -> Path:
+    """Writes the report of a comparison as one HTML file and returns its path.
+
+    The same comparison gives the same bytes. When writing fails, nothing half-written stays.
+    """
+    return write_text(path, render_report(comparison))
+
+
+def render_report(comparison: Comparison) -> str:
+    """The page as text."""
+    scenario = comparison.scenario
+    data = report_data(comparison)
+    metrics = fragments.drawn_metrics(comparison)
+    headline, others = metrics[:1], metrics[1:]
+    several = len(comparison.policies) > 1
+    scripts = {"echarts": _asset(ECHARTS), "script": _asset("report.js")}
+    return Template(_asset("template.html")).substitute(
+        scripts,
+        security=_security_policy(list(scripts.values())),
+        css=_asset("report.css"),
+        title=escape(scenario.name),
+        description=escape(scenario.description),
+        conclusion=escape(comparison.conclusion()),
+        notes=fragments.notes(comparison),
+        facts=fragments.facts(comparison),
+        headline_charts=fragments.mean_charts(comparison, headline)
+        + (fragments.difference_charts(comparison, headline, named=True) if several else ""),
+        table=fragments.metrics_table(comparison),
+        metric_count=len(scenario.measures),
+        charts=fragments.mean_charts(comparison, others),
+        differences=fragments.difference_charts(comparison, others) if several else "",
+        differences_hidden="" if several else "hidden",
+        first=escape(comparison.policies[0]),
+        switches=fragments.policy_switches(comparison),
+        timelines=fragments.time_charts(data["timelines"]),
+        timelines_hidden="" if data["timelines"] else "hidden",
+        seed=comparison.seed,
+        guide=fragments.reading_guide(comparison),
+        spec=escape(spec_yaml(scenario)),
+        spec_file=SPEC_FILE,
+        version=escape(__version__),
+        data=_embedded(data),
+    )
+
+
+def report_data(comparison: Comparison) -> dict[str, Any]:
+    """All numbers of the page as plain values for JSON."""
+    scenario, policies = comparison.scenario, comparison.policies
+    return {
+        "scenario": scenario.name,
+        "version": __version__,
+        "policies": list(policies),
+        "replications": comparison.replications,
+        "seed": comparison.seed,
+        "confidence": CONFIDENCE,
+        "headline": scenario.headline,
+        "conclusion": comparison.conclusion(),
+        "metrics": [
+            {
+                "name": metric.name,
+                "description": metric.description,
+                "better": metric.better,
+                "leaders": list(distinct_leaders(comparison, metric)),
+                "estimates": [
+                    _estimate(comparison.estimate(policy, metric.name)) for policy in policies
+                ],
+                "differences": [
+                    {
+                        **_estimate(comparison.difference(policy, metric.name), signed=True),
+                        "verdict": comparison.verdict(policy, metric),
+                    }
+                    for policy in policies[1:]
+                ],
+            }
+            for metric in scenario.measures
+        ],
+        "values": {
+            name: [[_number(value) for value in row] for row in rows.tolist()]
+            for name, rows in comparison.values.items()
+        },
+        "timelines": timelines(scenario, comparison.samples),
+    }
+
+
+def _estimate(estimate: Estimate, signed: bool = False) -> dict[str, Any]:
+    low, high = (format_number(end, estimate.half_width) for end in estimate[1:])
+    return {
+        **{key: _number(value) for key, value in estimate._asdict().items()},
+        "text": format_estimate(estimate, signed),
+        "range": "" if math.isnan(estimate.low) else f"{low} to {high}",
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _embedded(data: dict[str, Any]) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _security_policy(scripts: list[str]) -> str:
+    """Lets the page run its own scripts and nothing else, and load nothing."""
+    hashes = (
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
+    )
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _asset(name: str) -> str:
+    return files("cloudarena.report").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,336 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const metrics = new Map(data.metrics.map((metric) => [metric.name, metric]));
+  const encode = echarts.format.encodeHTML;
+
+  /* Colours that colour-blind readers can tell apart; shapes and dashes say the same again. */
+  const THEMES = {
+    light: {
+      policies: ["#0072b2", "#d55e00", "#00896b", "#a8438d", "#a87a00", "#3b94d1", "#7a4a2b", "#5c6672"],
+      text: "#18212d", muted: "#586474", line: "#dfe3e9", surface: "#ffffff", soft: "#eef2f6",
+      accent: "#0b5fad", verdicts: { better: "#00896b", worse: "#d55e00", "no difference": "#7a8694", "": "#0072b2" },
+    },
+    dark: {
+      policies: ["#56b4e9", "#ff8c4a", "#34c9a0", "#e08fc6", "#e5b93c", "#a3d4f7", "#c99a77", "#a9b4c0"],
+      text: "#e7ecf2", muted: "#9dabbb", line: "#2d3744", surface: "#19202a", soft: "#232c38",
+      accent: "#79bdf5", verdicts: { better: "#34c9a0", worse: "#ff8c4a", "no difference": "#8b98a8", "": "#56b4e9" },
+    },
+  };
+  const SHAPES = ["circle", "rect", "triangle", "diamond"];
+  const DASHES = ["solid", [7, 3], [2, 2], [10, 3, 2, 3]];
+  const MARKS = { better: "✓ ", worse: "✕ ", "no difference": "≈ ", "": "" };
+  const FEW_REPLICATIONS = 100;
+  const SHOWN_ROWS = 500;
+
+  const darkness = matchMedia("(prefers-color-scheme: dark)");
+  let theme = darkness.matches ? THEMES.dark : THEMES.light;
+  const policyColour = (k) => theme.policies[k % theme.policies.length];
+  const turn = (k) => (k + Math.floor(k / theme.policies.length)) % SHAPES.length;
+
+  const format = (options) => new Intl.NumberFormat("en-US", options);
+  const small = format({ maximumSignificantDigits: 5 });
+  const large = format({ maximumFractionDigits: 1 });
+  const compact = format({ notation: "compact", maximumSignificantDigits: 5 });
+  const number = (value) => {
+    const size = Math.abs(value);
+    if (size !== 0 && size < 1e-4) return String(Number(value.toPrecision(3)));
+    return (size >= 1000 ? large : small).format(value);
+  };
+  const tick = (value) => (Math.abs(value) >= 1e6 ? compact.format(value) : number(value));
+
+  const measuring = document.createElement("canvas").getContext("2d");
+  const FONT = "12px " + getComputedStyle(document.body).fontFamily;
+  const textWidth = (text) => {
+    measuring.font = FONT;
+    return measuring.measureText(text).width;
+  };
+
+  /* A row for each policy: the interval as a line with ends, the mean, and each replication. */
+  function dotOption(rows, zeroLine) {
+    const names = rows.map((row) => row.name);
+    const labels = Math.min(150, Math.max(...names.map(textWidth)) + 4);
+    const series = [];
+    rows.forEach((row, place) => {
+      if (row.points.length > 1) {
+        series.push({
+          type: "scatter", symbol: "circle", symbolSize: 4, symbolOffset: [0, 9], silent: true, z: 2,
+          itemStyle: { color: row.colour, opacity: 0.55 },
+          data: row.points.map((value) => [value, place]),
+        });
+      }
+      if (row.low !== null) {
+        series.push({
+          type: "line", symbol: "rect", symbolSize: [2, 11], silent: true, z: 3,
+          lineStyle: { color: row.colour, width: 2 }, itemStyle: { color: row.colour },
+          data: [[row.low, place], [row.high, place]],
+        });
+      }
+      series.push({
+        type: "scatter", symbol: row.shape, symbolSize: 11, z: 4,
+        itemStyle: row.hollow ? { color: theme.surface, borderColor: row.colour, borderWidth: 2, opacity: 1 }
+          : { color: row.colour, borderColor: theme.surface, borderWidth: 1, opacity: 1 },
+        data: [[row.mean, place]],
+        markLine: zeroLine && place === 0 ? {
+          silent: true, symbol: "none", label: { show: false },
+          lineStyle: { color: theme.text, type: "solid", width: 1 }, data: [{ xAxis: 0 }],
+        } : undefined,
+      });
+    });
+    return {
+      animation: false,
+      textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: theme.text },
+      grid: { left: labels + 12, right: 14, top: 6, bottom: 26, outerBoundsMode: "none" },
+      xAxis: {
+        type: "value", ...extent(rows, zeroLine), splitNumber: 4,
+        axisLabel: { color: theme.muted, formatter: tick, hideOverlap: true, showMinLabel: false, showMaxLabel: false },
+        splitLine: { showMinLine: false, showMaxLine: false, lineStyle: { color: theme.line } },
+      },
+      yAxis: {
+        type: "category", inverse: true, data: names,
+        axisTick: { show: false }, axisLine: { show: false },
+        axisLabel: { color: theme.text, width: labels, overflow: "truncate", interval: 0 },
+      },
+      tooltip: {
+        ...tooltipStyle(),
+        trigger: "axis", axisPointer: { type: "shadow", axis: "y", shadowStyle: { color: theme.muted, opacity: 0.1 } },
+        formatter: (items) => rows[items[0].value[1]].tooltip,
+      },
+      series,
+    };
+  }
+
+  /* All that a row shows, with some air. */
+  function extent(rows, zeroLine) {
+    const all = rows.flatMap((row) => [row.mean, row.low, row.high, ...row.points]).filter((value) => value !== null);
+    if (zeroLine || all.length === 0) all.push(0);
+    const low = Math.min(...all), high = Math.max(...all);
+    const air = (high - low) * 0.07 || Math.abs(high) * 0.1 || 1;
+    return { min: low - air, max: high + air };
+  }
+
+  function tooltipStyle() {
+    return {
+      confine: true, backgroundColor: theme.surface, borderColor: theme.line,
+      textStyle: { color: theme.text, fontSize: 13 },
+    };
+  }
+
+  function tooltipText(name, estimate, extra) {
+    const range = estimate.range &&
+      `<br><span style="opacity:.75">${Math.round(data.confidence * 100)}% interval: ${encode(estimate.range)}</span>`;
+    return `<b>${encode(name)}</b><br>${encode(estimate.text)}${extra ? " " + encode(extra) : ""}${range}`;
+  }
+
+  function meansOption(metric) {
+    const values = data.values[metric.name];
+    return dotOption(data.policies.map((name, k) => ({
+      ...metric.estimates[k],
+      name: (metric.leaders.includes(name) ? "★ " : "") + name,
+      colour: policyColour(k), shape: SHAPES[turn(k)],
+      points: data.replications <= FEW_REPLICATIONS ? values[k] : [],
+      tooltip: tooltipText(name, metric.estimates[k], metric.leaders.includes(name) ? "★" : ""),
+    })), false);
+  }
+
+  function differencesOption(metric) {
+    const values = data.values[metric.name];
+    return dotOption(data.policies.slice(1).map((name, k) => {
+      const difference = metric.differences[k];
+      const verdict = difference.verdict;
+      return {
+        ...difference,
+        name: MARKS[verdict] + name,
+        colour: theme.verdicts[verdict], shape: verdict === "worse" ? "diamond" : "circle", hollow: verdict === "no difference",
+        points: data.replications <= FEW_REPLICATIONS ? values[k + 1].map((value, r) => value - values[0][r]) : [],
+        tooltip: tooltipText(name, difference, verdict),
+      };
+    }), true);
+  }
+
+  function timeOption(timeline) {
+    const shared = timeline.lines[0].x;
+    const ends = timeline.lines.flatMap(({ x }) => (x ? [x[0], x[x.length - 1]] : []));
+    const first = Math.min(...ends), last = Math.max(...ends);
+    const series = timeline.lines.map((line) => {
+      const k = data.policies.indexOf(line.policy);
+      const x = line.x || shared;
+      return {
+        type: "line", name: line.policy, showSymbol: false, sampling: "none",
+        lineStyle: { width: 1.6, color: policyColour(k), type: DASHES[turn(k)] },
+        itemStyle: { color: policyColour(k) }, emphasis: { focus: "series" },
+        data: line.y.map((y, i) => [x[i], y]),
+      };
+    });
+    return {
+      animation: false,
+      textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: theme.text },
+      legend: { show: false },
+      grid: { left: 56, right: 18, top: 12, bottom: 84, outerBoundsMode: "none" },
+      xAxis: {
+        type: "value", name: timeline.x_unit, nameLocation: "middle", nameGap: 24,
+        min: first > 0 && first < 0.02 * last ? 0 : first, max: last,
+        nameTextStyle: { color: theme.muted },
+        axisLabel: { color: theme.muted, formatter: tick, showMaxLabel: false, hideOverlap: true },
+        splitLine: { show: false },
+        axisLine: { show: true, lineStyle: { color: theme.line } },
+      },
+      yAxis: {
+        type: "value", scale: true, splitNumber: 4,
+        axisLabel: { color: theme.muted, formatter: tick }, splitLine: { lineStyle: { color: theme.line } },
+      },
+      dataZoom: [{
+        type: "slider", height: 22, bottom: 8, brushSelect: false, showDetail: false,
+        borderColor: theme.line, fillerColor: theme.accent + "22", backgroundColor: theme.soft,
+        handleStyle: { color: theme.surface, borderColor: theme.accent },
+        moveHandleStyle: { color: theme.accent, opacity: 0.35 },
+        dataBackground: { lineStyle: { color: theme.muted, opacity: 0.5 }, areaStyle: { color: theme.muted, opacity: 0.15 } },
+        selectedDataBackground: { lineStyle: { color: theme.accent, opacity: 0.6 }, areaStyle: { color: theme.accent, opacity: 0.12 } },
+      }],
+      tooltip: {
+        ...tooltipStyle(), trigger: "axis",
+        axisPointer: { lineStyle: { color: theme.muted } },
+        formatter: (items) => `<span style="opacity:.75">${encode(timeline.x_unit)} ${number(items[0].value[0])}</span>` +
+          items.map((item) => `<br>${item.marker}${encode(item.seriesName)} <b>${item.value[1] === null ? "none" : number(item.value[1])}</b> ${encode(timeline.unit)}`).join(""),
+      },
+      series,
+    };
+  }
+
+  const charts = [];
+  document.querySelectorAll("[data-chart]").forEach((figure) => {
+    const { chart: kind, metric, plot } = figure.dataset;
+    const frame = figure.querySelector(".plot");
+    const rows = kind === "means" ? data.policies.length : data.policies.length - 1;
+    frame.style.height = kind === "time" ? "300px" : `${40 + 30 * Math.max(2, rows)}px`;
+    const chart = echarts.init(frame, null, { renderer: "svg" });
+    const option = kind === "time" ? () => timeOption(data.timelines[plot])
+      : kind === "means" ? () => meansOption(metrics.get(metric)) : () => differencesOption(metrics.get(metric));
+    charts.push({ kind, chart, frame, option });
+  });
+  const timeCharts = charts.filter(({ kind }) => kind === "time").map(({ chart }) => chart);
+
+  function draw() {
+    charts.forEach(({ chart, option }) => chart.setOption(option()));
+    document.querySelectorAll("[data-policy]").forEach((key) => {
+      const k = Number(key.dataset.policy);
+      if (key.classList.contains("line")) {
+        key.style.borderTop = `3px ${["solid", "dashed", "dotted", "dashed"][turn(k)]} ${policyColour(k)}`;
+      } else {
+        key.style.background = policyColour(k);
+      }
+    });
+  }
+
+  function useTheme(next) {
+    theme = next;
+    draw();
+  }
+
+  draw();
+  darkness.addEventListener("change", () => useTheme(darkness.matches ? THEMES.dark : THEMES.light));
+  const refit = () => charts.forEach(({ chart }) => chart.resize());
+  addEventListener("beforeprint", () => { useTheme(THEMES.light); refit(); });
+  addEventListener("afterprint", () => { useTheme(darkness.matches ? THEMES.dark : THEMES.light); refit(); });
+  if ("ResizeObserver" in window) {
+    const observer = new ResizeObserver((entries) => entries.forEach(({ target }) => echarts.getInstanceByDom(target)?.resize()));
+    charts.forEach(({ frame }) => observer.observe(frame));
+  } else {
+    addEventListener("resize", refit);
+  }
+
+  /* One slider zooms all charts over time; one button hides a policy in all of them. */
+  let zooming = false;
+  const zoomAll = (start, end, except) => {
+    zooming = true;
+    timeCharts.filter((chart) => chart !== except).forEach((chart) => chart.dispatchAction({ type: "dataZoom", start, end }));
+    zooming = false;
+  };
+  timeCharts.forEach((chart) => chart.on("datazoom", () => {
+    if (zooming) return;
+    const { start, end } = chart.getOption().dataZoom[0];
+    zoomAll(start, end, chart);
+  }));
+  document.getElementById("reset-zoom").addEventListener("click", () => zoomAll(0, 100, null));
+  document.querySelectorAll("[data-switch]").forEach((button) => button.addEventListener("click", () => {
+    const shown = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(shown));
+    const name = data.policies[Number(button.dataset.switch)];
+    timeCharts.forEach((chart) => chart.dispatchAction({ type: shown ? "legendSelect" : "legendUnSelect", name }));
+  }));
+
+  /* What a metric means, on hover and on focus. */
+  const tooltip = document.getElementById("tooltip");
+  function showTip(event) {
+    const target = event.target.closest?.("[data-tip]");
+    tooltip.hidden = !target || !target.dataset.tip;
+    if (tooltip.hidden) return;
+    tooltip.textContent = target.dataset.tip;
+    const box = target.getBoundingClientRect();
+    const room = innerWidth - tooltip.offsetWidth - 12;
+    tooltip.style.left = `${Math.max(12, Math.min(box.left, room))}px`;
+    const above = box.top - tooltip.offsetHeight - 8;
+    tooltip.style.top = `${above > 8 ? above : box.bottom + 8}px`;
+  }
+  const hideTip = () => { tooltip.hidden = true; };
+  document.addEventListener("pointerover", showTip);
+  document.addEventListener("focusin", showTip);
+  document.addEventListener("focusout", hideTip);
+  addEventListener("scroll", hideTip, true);
+  addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
+
+  /* Every replication, as a table when asked for, and as a file. */
+  const HEADS = ["policy", "replication", "seed", ...data.metrics.map((metric) => metric.name)];
+  function* replicationRows() {
+    for (const [k, policy] of data.policies.entries()) {
+      for (let r = 0; r < data.replications; r++) {
+        yield [policy, r, data.seed + r, ...data.metrics.map((metric) => data.values[metric.name][k][r])];
+      }
+    }
+  }
+  const replications = document.getElementById("replications");
+  replications.addEventListener("toggle", () => {
+    const holder = replications.querySelector(".scroll");
+    if (!replications.open || holder.firstChild) return;
+    const table = holder.appendChild(document.createElement("table"));
+    const head = table.createTHead().insertRow();
+    HEADS.forEach((text) => { head.appendChild(document.createElement("th")).textContent = text; });
+    const body = table.createTBody();
+    let shown = 0;
+    for (const row of replicationRows()) {
+      if (shown++ === SHOWN_ROWS) {
+        body.insertRow().insertCell().textContent = `The first ${SHOWN_ROWS} rows; the CSV file has all.`;
+        break;
+      }
+      const line = body.insertRow();
+      row.forEach((value, column) => {
+        line.insertCell().textContent = column > 2 && value !== null ? number(value) : value ?? "";
+      });
+    }
+  });
+
+  const csvField = (value) => {
+    const text = String(value ?? "");
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const contents = {
+    "replications.csv": () => [HEADS, ...replicationRows()].map((row) => row.map(csvField).join(",") + "\n").join(""),
+    "scenario.yaml": () => document.getElementById("spec").textContent,
+  };
+  document.querySelectorAll("[data-download]").forEach((button) => button.addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.download = button.dataset.download;
+    link.href = URL.createObjectURL(new Blob([contents[link.download]()], { type: "text/plain;charset=utf-8" }));
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }));
+  document.querySelectorAll("[data-copy]").forEach((button) => {
+    if (!navigator.clipboard) return;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+  });
+})();

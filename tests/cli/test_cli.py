@@ -1,0 +1,201 @@
+"""What people type, and what they get."""
+
+import errno
+import json
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from cloudarena import cli
+
+SMALL = ["--set", "ticks=200", "--set", "workload.vms=300", "--set", "machines[0].count=3"]
+
+
+@pytest.fixture
+def cloudarena(monkeypatch, capsys):
+    """Runs a command line and returns its exit code, standard output and standard error."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["cloudarena", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def test_help_fits_one_screen(cloudarena):
+    code, out, _ = cloudarena("--help")
+    assert code == 0
+    assert len(out.splitlines()) <= 24
+    for command in ("scenarios", "policies", "run", "compare", "trace"):
+        assert command in out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["scenarios"], ["policies"], ["run"], ["compare"],
+     ["trace", "describe"], ["trace", "convert"], ["trace", "generate"]],
+)  # fmt: skip
+def test_the_help_of_each_command_has_an_example(cloudarena, command):
+    code, out, _ = cloudarena(*command, "--help")
+    assert code == 0
+    assert f"cloudarena {' '.join(command)}" in out
+
+
+def test_scenarios_and_policies_are_listed_with_a_line_each(cloudarena):
+    _, out, _ = cloudarena("scenarios")
+    assert "vm/toy" in out
+    assert "worked by hand" in out
+    _, out, _ = cloudarena("policies", "vm")
+    assert "best-fit" in out
+    assert "The valid machine with the fewest free cores." in out
+    _, out, _ = cloudarena("policies", "vm", "--json")
+    assert "oracle-ilp" in json.loads(out)
+
+
+def test_run_prints_one_json_object_and_nothing_else(cloudarena):
+    code, out, err = cloudarena("run", "vm/toy", "--policy", "first-fit", "--json")
+    assert code == 0
+    assert err == ""
+    summary = json.loads(out)
+    assert summary["policy"] == "first-fit"
+    assert summary["metrics"]["profit_usd"] == pytest.approx(0.59)
+
+
+def test_run_prints_a_table_for_people(cloudarena):
+    code, out, _ = cloudarena("run", "vm/toy")
+    assert code == 0
+    assert "profit_usd" in out
+    assert "0.59" in out
+
+
+def test_run_writes_metrics_and_tables(cloudarena, tmp_path):
+    folder = tmp_path / "out"
+    code, _, _ = cloudarena("run", "vm/toy", "--out", folder)
+    assert code == 0
+    names = {file.name for file in folder.iterdir()}
+    assert names == {
+        "metrics.json", "vms.parquet", "decisions.parquet", "machines.parquet", "series.parquet",
+    }  # fmt: skip
+    assert json.loads((folder / "metrics.json").read_text())["metrics"]["failed"] == 1
+    assert pq.read_table(folder / "series.parquet").num_rows == 4
+    cloudarena("run", "vm/toy", "--record", "full", "--out", folder)
+    assert (folder / "machines_series.parquet").exists()
+
+
+def test_a_run_can_be_replayed_from_its_own_decisions(cloudarena, tmp_path):
+    _, first, _ = cloudarena(
+        "run", "vm/azure-like-10k", *SMALL, "--policy", "random", "--out", tmp_path / "a", "--json"
+    )
+    replay = f"replay:{tmp_path / 'a' / 'decisions.parquet'}"
+    _, second, _ = cloudarena("run", "vm/azure-like-10k", *SMALL, "--policy", replay, "--json")
+    assert json.loads(first)["metrics"] == json.loads(second)["metrics"]
+
+
+def test_compare_writes_a_report_and_names_it(cloudarena, tmp_path):
+    folder = tmp_path / "out"
+    code, out, _ = cloudarena(
+        "compare", "vm/azure-like-10k", *SMALL, "--policies", "best-fit,random",
+        "--replications", 3, "--workers", 1, "--out", folder,
+    )  # fmt: skip
+    assert code == 0
+    assert "report.html" in out
+    assert "best-fit" in out
+    assert (folder / "report.html").read_text().lower().startswith("<!doctype html>")
+    assert pq.read_table(folder / "replications.parquet").num_rows == 6
+    summary = json.loads((folder / "comparison.json").read_text())
+    assert summary["policies"] == ["best-fit", "random"]
+
+
+def test_compare_as_json(cloudarena):
+    code, out, _ = cloudarena(
+        "compare", "vm/toy", "--policies", "best-fit,random", "--replications", 2, "--json"
+    )
+    assert code == 0
+    summary = json.loads(out)
+    assert summary["metrics"]["random"]["failed"]["mean"] == 1
+    assert "conclusion" in summary
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "vm/toi"], "Did you mean 'vm/toy'"),
+        (["run", "vm/toy", "--policy", "best"], "policy: 'best' is not allowed"),
+        (["run", "vm/toy", "--set", "ticks=0"], "ticks: 0 is not allowed: at least 1"),
+        (["run", "vm/toy", "--record", "all"], "one of none, summary, full"),
+        (["run", "missing.yaml"], "missing.yaml: does not exist"),
+        (["policies", "vn"], "Did you mean 'vm'"),
+        (["compare", "vm/toy", "--replications", "0"], "replications: 0 is not allowed"),
+        (["run", "vm/toy", "--seed", "-1"], "-1"),
+        (["run"], "Missing argument"),
+        (["runn"], "No such command"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(cloudarena, arguments, message):
+    code, out, err = cloudarena(*arguments)
+    assert code == 2
+    assert message in err
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_a_full_disk_leaves_nothing_half_written(cloudarena, tmp_path, monkeypatch):
+    written = []
+
+    def full(table, path, **_):
+        path.write_bytes(b"half")
+        written.append(path)
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", full)
+    code, _, err = cloudarena("run", "vm/toy", "--out", tmp_path / "out")
+    assert code == 2
+    assert "cannot be written: No space left on device" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_results_of_an_earlier_run_stay_when_the_next_cannot_be_written(
+    cloudarena, tmp_path, monkeypatch
+):
+    cloudarena("run", "vm/toy", "--out", tmp_path / "out")
+    before = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", full)
+    assert cloudarena("run", "vm/toy", "--seed", 1, "--out", tmp_path / "out")[0] == 2
+    assert {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
+
+
+def test_help_does_not_import_what_it_does_not_need():
+    script = (
+        "import sys; sys.argv = ['cloudarena', '--help']\n"
+        "from cloudarena.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numba', 'scipy', 'pyarrow', 'pandas', 'torch'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_core_never_imports_the_extras():
+    script = (
+        "import sys, cloudarena, cloudarena.testing, cloudarena.report.html\n"
+        "cloudarena.compare('vm/toy', ['first-fit'], 2, workers=1)\n"
+        "extras = {'torch', 'pandas', 'plotly', 'fastapi', 'polars'} & set(sys.modules)\n"
+        "sys.exit(f'imported {extras}' if extras else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
