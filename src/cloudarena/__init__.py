@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from cloudarena.learn import register_environments
+from cloudarena.version import __version__
 
 if TYPE_CHECKING:
     from cloudarena.catalogue import load as load
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from cloudarena.errors import InvalidAction as InvalidAction
     from cloudarena.experiments.compare import compare as compare
     from cloudarena.experiments.simulate import simulate as simulate
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "load": "catalogue",

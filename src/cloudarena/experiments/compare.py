@@ -109,11 +109,15 @@ class Comparison:
         name = metric_name or self.scenario.headline
         metric = next(m for m in self.scenario.measures if m.name == name)
         way = "highest" if metric.better == "higher" else "lowest"
+        if len(self.policies) == 1:
+            return f"{self.policies[0]} alone: there is nothing to compare it with."
         if self.replications == 1:
             best = self.leaders(metric)[0]
             return f"{best} has the {way} {name} in one replication: too few to call a winner."
         first, *others = self.leaders(metric)
         if not others:
+            if self.is_deterministic:
+                return f"{first} wins: {way} {name}; all replications gave the same numbers."
             return f"{first} wins: {way} {name}, by more than chance ({CONFIDENCE:.0%})."
         if len(others) + 1 == len(self.policies):
             return f"No difference in {name} between the policies ({CONFIDENCE:.0%})."

@@ -37,8 +37,8 @@ def facts(comparison: Comparison) -> str:
     again = reproduction(comparison)
     policies = ", ".join(f"<code>{escape(name)}</code>" for name in comparison.policies)
     notes = "".join(f'<span class="hint">{escape(note)}</span>' for note in again.notes)
-    words = f"<span>{escape(again.command)}</span>".replace(" ", "</span> <span>")
-    words = words.replace(",", ",</span><span>")  # lines break at spaces and commas alone
+    words = f"<span>{escape(again.command)}</span>".replace(" --", "</span> <span>--")
+    words = words.replace(",", ",</span><span>")  # lines break before options and after commas
     command = (
         f'<span class="command"><code id="command">{words}</code>'
         f'<button type="button" data-copy="command" hidden>Copy</button></span>{notes}'
@@ -80,6 +80,13 @@ def metrics_table(comparison: Comparison) -> str:
         '<table class="metrics"><thead><tr><th scope="col">Metric</th>'
         f"{heads}</tr></thead><tbody>{rows}</tbody></table>"
     )
+
+
+def charts_hint(comparison: Comparison) -> str:
+    """What the marks of the charts are."""
+    if comparison.replications == 1:
+        return "One run of each policy."
+    return "The mean with its interval; small dots are single replications."
 
 
 def mean_charts(comparison: Comparison, metrics: Iterable[Metric]) -> str:

@@ -53,6 +53,7 @@ def render_report(comparison: Comparison) -> str:
         + (fragments.difference_charts(comparison, headline, named=True) if several else ""),
         table=fragments.metrics_table(comparison),
         metric_count=len(scenario.measures),
+        charts_hint=fragments.charts_hint(comparison),
         charts=fragments.mean_charts(comparison, others),
         differences=fragments.difference_charts(comparison, others) if several else "",
         differences_hidden="" if several else "hidden",

@@ -80,7 +80,7 @@
     return {
       animation: false,
       textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: theme.text },
-      grid: { left: labels + 12, right: 14, top: 6, bottom: 26, outerBoundsMode: "none" },
+      grid: { left: labels + 12, right: 24, top: 6, bottom: 26, outerBoundsMode: "none" },
       xAxis: {
         type: "value", ...extent(rows, zeroLine), splitNumber: 4,
         axisLabel: { color: theme.muted, formatter: tick, hideOverlap: true, showMinLabel: false, showMaxLabel: false },
@@ -158,7 +158,7 @@
       return {
         type: "line", name: line.policy, showSymbol: false, sampling: "none",
         lineStyle: { width: 1.6, color: policyColour(k), type: DASHES[turn(k)] },
-        itemStyle: { color: policyColour(k) }, emphasis: { focus: "series" },
+        itemStyle: { color: policyColour(k) }, emphasis: { disabled: true },
         data: line.y.map((y, i) => [x[i], y]),
       };
     });
@@ -190,7 +190,7 @@
       tooltip: {
         ...tooltipStyle(), trigger: "axis",
         axisPointer: { lineStyle: { color: theme.muted } },
-        formatter: (items) => `<span style="opacity:.75">${encode(timeline.x_unit)} ${number(items[0].value[0])}</span>` +
+        formatter: (items) => `<span style="opacity:.75">${number(items[0].value[0])} ${encode(timeline.x_unit)}</span>` +
           items.map((item) => `<br>${item.marker}${encode(item.seriesName)} <b>${item.value[1] === null ? "none" : number(item.value[1])}</b> ${encode(timeline.unit)}`).join(""),
       },
       series,

@@ -22,8 +22,8 @@ GAP = 2
 """Columns of the terminal between two columns of a table."""
 ARROWS = {"higher": "↑", "lower": "↓", None: ""}
 DETERMINISTIC_NOTE = (
-    "All replications are the same run: the work is recorded and no policy draws random numbers, "
-    "so one replication says it all and the intervals have no width."
+    "All replications gave the same numbers, as they do when the work is recorded and the policies "
+    "draw nothing: one replication says as much, and the intervals have no width."
 )
 _ASCII = str.maketrans({"±": "+/-", "↑": "^", "↓": "v", "∞": "inf"})
 
@@ -152,7 +152,7 @@ class _Grid:
 
 @dataclass(frozen=True)
 class _Adaptive:
-    """The layout, among several of the same cells, that takes the fewest lines."""
+    """The first layout if it fits in one block, else the one that takes the fewest lines."""
 
     title: str
     layouts: list[_Grid]
@@ -160,7 +160,9 @@ class _Adaptive:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width
         layouts = [grid.plain() for grid in self.layouts] if options.ascii_only else self.layouts
-        grid = min(layouts, key=lambda layout: layout.height(width))
+        grid = layouts[0]
+        if len(grid.blocks(width)) > 1:
+            grid = min(layouts, key=lambda layout: layout.height(width))
         title = _plain(Text(self.title)).plain if options.ascii_only else self.title
         for number, block in enumerate(grid.blocks(width)):
             yield grid.table(title if number == 0 else "", block)
@@ -233,7 +235,7 @@ def _title(comparison: Comparison) -> str:
 
 def _legend(comparison: Comparison, metrics: list[Metric]) -> str:
     words = []
-    if comparison.replications > 1:
+    if comparison.replications > 1 and not comparison.is_deterministic:
         words.append(f"mean ± half of the {CONFIDENCE:.0%} interval")
     words.append("↑ higher is better, ↓ lower is better")
     if any(distinct_leaders(comparison, metric) for metric in metrics):

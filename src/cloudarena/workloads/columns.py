@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+import gzip
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +19,24 @@ from cloudarena.errors import TraceError, nearest
 
 WORDS = {pa.int64(): "a whole number", pa.float64(): "a number"}
 
+BATCH_ROWS = 2**18
+BLOCK_BYTES = 2**25
+"""How much of a file is in memory at a time when it is read in batches."""
+
 
 def is_parquet(path: Path) -> bool:
     """Whether a file is Parquet by its name."""
     return path.suffix == ".parquet"
 
 
-def place(path: Path, row: int) -> str:
-    """Names a row of a file: the line of a CSV (its header is line 1), the row of a Parquet."""
-    return f"{path}, row {row + 1}" if is_parquet(path) else f"{path}, line {row + 2}"
+def place(path: Path, row: int, header: bool = True) -> str:
+    """Names a row of a file: the line of a CSV, the row of a Parquet."""
+    if is_parquet(path):
+        return f"{path}, row {row + 1}"
+    for number, (line, _) in enumerate(_csv_rows(path)):
+        if number == row + header:
+            return f"{path}, line {line}"
+    return f"{path}, line {row + 1 + header}"
 
 
 def read_columns(
@@ -36,23 +48,46 @@ def read_columns(
 
     Cells may be empty only if there are optional columns.
     """
-    if not path.is_file():
-        raise TraceError(f"{path}: does not exist")
+    _check_file(path)
+    wanted = {**columns, **(optional or {})}
     try:
-        wanted = {**columns, **(optional or {})}
-        table = pq.read_table(path) if is_parquet(path) else _read_csv(path, wanted)
+        if is_parquet(path):
+            table = pq.read_table(path, partitioning=None)
+        else:
+            options = _convert_options(wanted, empty_cells=optional is not None)
+            table = pacsv.read_csv(path, convert_options=options)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-        raise TraceError(f"{path}: cannot be read: {error}") from None
+        raise _explained(path, error, wanted) from None
     check_columns(path, table.column_names, list(columns), list(optional or ()))
-    typed = {}
-    for name in table.column_names:
-        kind = wanted[name]
-        values = table[name].combine_chunks()
-        typed[name] = values if kind is None else _cast(path, name, values, kind)
-        if typed[name].null_count and optional is None:
-            row = pc.index(typed[name].is_null(), True).as_py()
-            raise TraceError(f"{place(path, row)}: {name}: is empty")
-    return pa.table(typed)
+    return _typed(path, table, wanted, empty_cells=optional is not None)
+
+
+def read_batches(
+    path: Path,
+    columns: Mapping[str, pa.DataType | None],
+    names: Sequence[str] = (),
+    empty_cells: bool = False,
+) -> Iterator[tuple[int, pa.Table]]:
+    """Reads columns a batch of rows at a time; yields the first row's number and the batch.
+
+    Args:
+        path: a Parquet or CSV file, which may be compressed (``.csv.gz``).
+        columns: the columns that are wanted, with their types; None is any type.
+        names: all columns of a CSV without header, of which some may not be wanted; a file with
+            a header has the wanted columns and no others.
+        empty_cells: whether cells may be empty.
+    """
+    _check_file(path)
+    first_row = 0
+    header = not names
+    try:
+        source = _open(path, columns, names, empty_cells)
+        for batch in source:
+            table = pa.Table.from_batches([batch])
+            yield first_row, _typed(path, table, columns, empty_cells, first_row, header)
+            first_row += len(batch)
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+        raise _explained(path, error, columns, names) from None
 
 
 def check_columns(
@@ -71,39 +106,147 @@ def check_columns(
             f"{path}: column {extra[0]!r} is not allowed: only {', '.join(wanted)}."
             + nearest(extra[0], wanted)
         )
+    if len(set(found)) < len(found):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise TraceError(f"{path}: column {twice!r} stands twice")
 
 
-def check(path: Path, name: str, values: np.ndarray, good: np.ndarray, allowed: str) -> None:
+def check(
+    path: Path, name: str, values: np.ndarray, good: np.ndarray, allowed: str, header: bool = True
+) -> None:
     """Raises for the first value that is not good."""
     if not good.all():
         row = int(np.argmin(good))
-        value = values[row]
-        shown = value.item() if isinstance(value, np.generic) else value
-        raise TraceError(f"{place(path, row)}: {name}: {shown!r} is not allowed: {allowed}")
+        raise not_allowed(place(path, row, header), name, values[row], allowed)
 
 
-def _read_csv(path: Path, columns: Mapping[str, pa.DataType | None]) -> pa.Table:
-    types = {name: kind for name, kind in columns.items() if kind is not None}
-    try:
-        return pacsv.read_csv(path, convert_options=pacsv.ConvertOptions(column_types=types))
-    except pa.ArrowInvalid as error:
-        if "conversion error" not in str(error):
-            raise
-        # Arrow does not name the line: read as text, and the cast below will.
-        text = {name: pa.string() for name in columns}
-        return pacsv.read_csv(path, convert_options=pacsv.ConvertOptions(column_types=text))
+def not_allowed(where: str, name: str, value: Any, allowed: str) -> TraceError:
+    """The error that a value at a place is not allowed."""
+    shown = value.item() if isinstance(value, np.generic) else value
+    return TraceError(f"{where}: {name}: {shown!r} is not allowed: {allowed}")
 
 
-def _cast(path: Path, name: str, values: Any, kind: pa.DataType) -> Any:
+def _check_file(path: Path) -> None:
+    if not path.is_file():
+        raise TraceError(f"{path}: " + ("is a folder" if path.is_dir() else "does not exist"))
+
+
+def _open(
+    path: Path,
+    columns: Mapping[str, pa.DataType | None],
+    names: Sequence[str],
+    empty_cells: bool,
+) -> Iterable[pa.RecordBatch]:
+    if is_parquet(path):
+        file = pq.ParquetFile(path)
+        check_columns(path, file.schema_arrow.names, list(columns))
+        return file.iter_batches(BATCH_ROWS)
+    reader = pacsv.open_csv(
+        path,
+        read_options=pacsv.ReadOptions(column_names=list(names) or None, block_size=BLOCK_BYTES),
+        convert_options=_convert_options(columns, empty_cells, only_these=bool(names)),
+    )
+    check_columns(path, reader.schema.names, list(columns))
+    return reader
+
+
+def _convert_options(
+    columns: Mapping[str, pa.DataType | None], empty_cells: bool, only_these: bool = False
+) -> pacsv.ConvertOptions:
+    options = pacsv.ConvertOptions(
+        column_types={name: kind for name, kind in columns.items() if kind is not None},
+        include_columns=list(columns) if only_these else None,
+    )
+    if not empty_cells:
+        # Arrow takes words such as NaN for an empty cell: they deserve an error of their own.
+        options.null_values = [""]
+        options.strings_can_be_null = True
+    return options
+
+
+def _typed(
+    path: Path,
+    table: pa.Table,
+    columns: Mapping[str, pa.DataType | None],
+    empty_cells: bool,
+    first_row: int = 0,
+    header: bool = True,
+) -> pa.Table:
+    """Casts the columns to the wanted types, and finds empty cells."""
+    typed = {}
+    for name in table.column_names:
+        kind, values = columns[name], table[name]
+        if kind is not None and values.type != kind:
+            values = _cast(path, name, values, kind, first_row, header)
+        if values.null_count and not empty_cells:
+            row = first_row + pc.index(values.is_null(), True).as_py()
+            raise TraceError(f"{place(path, row, header)}: {name}: is empty")
+        typed[name] = values.combine_chunks()
+    return pa.table(typed)
+
+
+def _cast(
+    path: Path, name: str, values: Any, kind: pa.DataType, first_row: int, header: bool
+) -> Any:
     try:
         return values.cast(kind)
-    except pa.ArrowInvalid:
-        for row, value in enumerate(values):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        for row, value in enumerate(values, first_row):
             try:
                 value.cast(kind)
-            except pa.ArrowInvalid:
-                raise TraceError(
-                    f"{place(path, row)}: {name}: {value.as_py()!r} is not allowed: "
-                    f"{WORDS.get(kind, str(kind))}"
-                ) from None
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                where = place(path, row, header)
+                allowed = WORDS.get(kind, str(kind))
+                raise not_allowed(where, name, value.as_py(), allowed) from None
         raise
+
+
+def _explained(
+    path: Path,
+    error: Exception,
+    columns: Mapping[str, pa.DataType | None],
+    names: Sequence[str] = (),
+) -> TraceError:
+    """Finds the line of a CSV that Arrow could not read: Arrow does not name it."""
+    generic = TraceError(f"{path}: cannot be read: {error}")
+    if is_parquet(path) or not re.search("conversion error|parse error", str(error)):
+        return generic
+    fields = list(names)
+    for line, row in _csv_rows(path):
+        where = f"{path}, line {line}"
+        if not fields:
+            fields = row
+            continue
+        if len(row) != len(fields):
+            return TraceError(f"{where}: has {len(row)} columns: {len(fields)} are needed")
+        for name, text in zip(fields, row, strict=True):
+            kind = columns.get(name)
+            if kind in WORDS and not _is_number(text, kind):
+                return not_allowed(where, name, text, WORDS[kind])
+    return generic
+
+
+def _is_number(text: str, kind: pa.DataType) -> bool:
+    """Whether a cell of a CSV is a number of a type, or empty."""
+    if not text:
+        return True
+    try:
+        pa.scalar(text.strip()).cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV and the line on which each begins. Slow: only errors need it."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
+            rows = csv.reader(file)
+            line = 1
+            for row in rows:
+                if row:
+                    yield line, row
+                line = rows.line_num + 1
+    except (OSError, EOFError, csv.Error):
+        return

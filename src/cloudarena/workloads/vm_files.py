@@ -12,6 +12,7 @@ reading a VM is idle; a gap holds the last reading; a VM without readings is idl
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +20,28 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import compiled
 from cloudarena.errors import TraceError
 from cloudarena.files import written_folder
-from cloudarena.workloads.columns import check, place, read_columns
+from cloudarena.workloads.columns import (
+    check,
+    is_parquet,
+    not_allowed,
+    place,
+    read_batches,
+    read_columns,
+)
+from cloudarena.workloads.readings import (
+    BAD_VALUE,
+    FINE,
+    NEGATIVE_TIME,
+    NOT_RISING,
+    ReadingBoard,
+    ReadingCounts,
+    codes,
+    first_of_each,
+    plain,
+    writable,
+)
 from cloudarena.workloads.vms import VmWorkload, fill_gaps, offsets, readings_table, vmtable
 
 VMTABLE_TYPES = {
@@ -38,36 +57,57 @@ VMTABLE_TYPES = {
 }
 READINGS_TYPES = {"timestamp": pa.int64(), "vmid": None, "maxcpu": pa.float64()}
 
-FINE, NEGATIVE_TIME, NOT_RISING, BAD_VALUE = range(4)
+READINGS_STORAGE: dict[str, Any] = {
+    "compression": "zstd",
+    "use_dictionary": ["vmid"],
+    "column_encoding": {"timestamp": "DELTA_BINARY_PACKED", "maxcpu": "BYTE_STREAM_SPLIT"},
+}
+"""Chosen by measurement: 40 % smaller and read twice as fast as by default."""
+ROWS_AT_ONCE = 2**20
+"""How many readings are laid out at a time to be written: a row group of the file."""
 
 
 def read_vm_files(vmtable_path: Path, readings_path: Path) -> VmWorkload:
     """Reads and checks a trace."""
+    workload, _ = scan_vm_files(vmtable_path, readings_path)
+    fill_gaps(workload.first_reading, workload.lifetime, workload.readings)
+    return workload
+
+
+def scan_vm_files(vmtable_path: Path, readings_path: Path) -> tuple[VmWorkload, ReadingCounts]:
+    """Reads and checks a trace as it is: where there is no reading there is NaN."""
     vms = _read_vmtable(vmtable_path)
-    readings = read_columns(readings_path, READINGS_TYPES)
-    owner = _owners(readings["vmid"].combine_chunks(), vms.ids)
-    time = _writable(readings["timestamp"])
-    value = _writable(readings["maxcpu"])
-    filled = np.full(int(vms.lifetime.sum()), np.nan)
-    problem, row = _scatter(
-        owner, time, value, vms.created, vms.lifetime, vms.first_reading, filled
-    )
-    if problem != FINE:
-        name, shown, allowed = {
-            NEGATIVE_TIME: ("timestamp", int(time[row]), "at least 0"),
-            NOT_RISING: ("timestamp", int(time[row]), "more than the one before of the same VM"),
-            BAD_VALUE: ("maxcpu", float(value[row]), "a number from 0 to 100"),
-        }[problem]
-        raise TraceError(f"{place(readings_path, row)}: {name}: {shown} is not allowed: {allowed}")
-    fill_gaps(vms.first_reading, vms.lifetime, filled)
-    return vms._replace(readings=filled)
+    types = dict(READINGS_TYPES)
+    if not is_parquet(readings_path):
+        # What a CSV's column holds can only be guessed, so it is what the table's ids are.
+        types["vmid"] = vms.ids.type
+    board = ReadingBoard(vms, vms.ids)
+    for first_row, batch in read_batches(readings_path, types):
+        time, value = writable(batch["timestamp"]), writable(batch["maxcpu"])
+        problem, row = board.put(batch["vmid"].combine_chunks(), time, value)
+        if problem != FINE:
+            name, shown, allowed = {
+                NEGATIVE_TIME: ("timestamp", time[row], "at least 0"),
+                NOT_RISING: ("timestamp", time[row], "more than the one before of the same VM"),
+                BAD_VALUE: ("maxcpu", value[row], "a number from 0 to 100"),
+            }[problem]
+            raise not_allowed(place(readings_path, first_row + row), name, shown, allowed)
+    return vms._replace(readings=board.readings), board.counts()
 
 
 def write_vm_files(workload: VmWorkload, folder: Path) -> None:
-    """Writes ``vmtable.parquet`` and ``readings.parquet`` into a folder."""
+    """Writes ``vmtable.parquet`` and ``readings.parquet`` into a folder; NaN is no reading."""
     with written_folder(folder) as draft:
         pq.write_table(vmtable(workload), draft / "vmtable.parquet", compression="zstd")
-        pq.write_table(readings_table(workload), draft / "readings.parquet", compression="zstd")
+        schema = readings_table(_members(workload, 0, 0)).schema
+        with pq.ParquetWriter(draft / "readings.parquet", schema, **READINGS_STORAGE) as writer:
+            start = 0
+            while start < len(workload.created):
+                reached = workload.first_reading[start] + ROWS_AT_ONCE
+                end = max(start + 1, int(np.searchsorted(workload.first_reading, reached)))
+                table = readings_table(_members(workload, start, end))
+                writer.write_table(table.filter(pc.invert(pc.is_nan(table["maxcpu"]))))
+                start = end
 
 
 def _read_vmtable(path: Path) -> VmWorkload:
@@ -75,7 +115,7 @@ def _read_vmtable(path: Path) -> VmWorkload:
     if len(table) == 0:
         raise TraceError(f"{path}: has no VMs")
     numbers = {
-        name: _writable(table[name]) for name, kind in VMTABLE_TYPES.items() if kind is not None
+        name: writable(table[name]) for name, kind in VMTABLE_TYPES.items() if kind is not None
     }
     created, lifetime = numbers["vmcreated"], numbers["lifetime"]
     cores, memory = numbers["vmcorecountbucket"], numbers["vmmemorybucket"]
@@ -87,16 +127,12 @@ def _read_vmtable(path: Path) -> VmWorkload:
     check(path, "vmcategory", category, (category >= 0) & (category <= 2), "0, 1 or 2")
     check(path, "vmcorecountbucket", cores, (cores > 0) & np.isfinite(cores), "more than 0")
     check(path, "vmmemorybucket", memory, (memory > 0) & np.isfinite(memory), "more than 0")
-    ids = table["vmid"].combine_chunks()
-    codes = _codes(ids)
-    _, first = np.unique(codes, return_index=True)
-    is_first = np.zeros(len(codes), bool)
-    is_first[first] = True
-    check(path, "vmid", np.array(ids), is_first, "each VM once")
+    ids = plain(table["vmid"].combine_chunks())
+    check(path, "vmid", np.array(ids), first_of_each(ids), "each VM once")
     return VmWorkload(
         ids=ids,
-        subscription=_codes(table["subscriptionid"].combine_chunks()),
-        deployment=_codes(table["deploymentid"].combine_chunks()),
+        subscription=_group(table["subscriptionid"]),
+        deployment=_group(table["deploymentid"]),
         created=created,
         lifetime=lifetime,
         category=category,
@@ -107,48 +143,16 @@ def _read_vmtable(path: Path) -> VmWorkload:
     )
 
 
-def _writable(column: pa.ChunkedArray) -> NDArray:
-    """A NumPy array of its own: compiled code takes no read-only ones."""
-    return np.array(column.to_numpy(zero_copy_only=False))
+def _group(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Whole numbers as they are; other ids numbered in order of appearance."""
+    values = plain(column.combine_chunks())
+    return writable(values) if values.type == pa.int64() else codes(values)
 
 
-def _codes(values: pa.Array) -> NDArray[np.int64]:
-    """Numbers values in order of appearance."""
-    return np.array(pc.dictionary_encode(values).indices.to_numpy(), np.int64)
-
-
-def _owners(ids: pa.Array, known: pa.Array) -> NDArray[np.int64]:
-    """The row of the vmtable for each reading, or -1."""
-    if ids.type != known.type:
-        ids, known = ids.cast(pa.string()), known.cast(pa.string())
-    rows = pc.index_in(ids, value_set=known)
-    return np.array(pc.fill_null(rows, -1).to_numpy(), np.int64)
-
-
-@compiled
-def _scatter(
-    owner: NDArray[np.int64],
-    time: NDArray[np.int64],
-    value: NDArray[np.float64],
-    created: NDArray[np.int64],
-    lifetime: NDArray[np.int64],
-    first_reading: NDArray[np.int64],
-    readings: NDArray[np.float64],
-) -> tuple[int, int]:
-    """Puts each reading where its VM's readings lie; returns what is wrong, and in which row."""
-    last = np.full(len(created), -1)
-    for row in range(len(owner)):
-        if time[row] < 0:
-            return NEGATIVE_TIME, row
-        if not 0.0 <= value[row] <= 100.0:
-            return BAD_VALUE, row
-        vm = owner[row]
-        if vm < 0:
-            continue
-        if time[row] <= last[vm]:
-            return NOT_RISING, row
-        last[vm] = time[row]
-        k = time[row] - created[vm]
-        if 0 <= k < lifetime[vm]:
-            readings[first_reading[vm] + k] = value[row]
-    return FINE, -1
+def _members(workload: VmWorkload, start: int, end: int) -> VmWorkload:
+    """The VMs from ``start`` to before ``end``."""
+    begin, stop = np.append(workload.first_reading, len(workload.readings))[[start, end]]
+    part = VmWorkload(*(column[start:end] for column in workload))
+    return part._replace(
+        first_reading=part.first_reading - begin, readings=workload.readings[begin:stop]
+    )

@@ -10,7 +10,6 @@ import numba
 import numpy as np
 import pyarrow as pa
 
-import cloudarena
 from cloudarena.contract import Policy, RecordLevel, Result, Simulation
 from cloudarena.engine.calendar import make_calendar
 from cloudarena.engine.compiled import compiled_as
@@ -23,6 +22,7 @@ from cloudarena.scenarios.vm.kernel import MICRO, Machines, Request, World
 from cloudarena.scenarios.vm.metrics import measure
 from cloudarena.scenarios.vm.policies import empty_machines, signature
 from cloudarena.scenarios.vm.spec import VmScenario
+from cloudarena.version import __version__
 from cloudarena.workloads.vms import CATEGORIES, VmWorkload
 
 OUTCOMES = ("not arrived", "waiting", "running", "completed", "failed", "refused", "killed")
@@ -150,7 +150,7 @@ class VmSimulation(Simulation):
             tables={} if self._record == "none" else self._tables(),
             scenario=self.scenario.name,
             seed=self.seed,
-            version=cloudarena.__version__,
+            version=__version__,
         )
 
     def _tables(self) -> dict[str, pa.Table]:

@@ -1,0 +1,257 @@
+import dataclasses
+import json
+import re
+import shlex
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import numpy as np
+import pytest
+import yaml
+
+import cloudarena
+from cloudarena.errors import CloudarenaError
+from cloudarena.report.html import ECHARTS, render_report, write_report
+from cloudarena.report.reproduce import reproduction, spec_yaml
+from cloudarena.report.timeline import MAX_POINTS, thin, timelines
+
+NASTY = "</script><img src=x onerror=alert(1)>&\"'<!--"
+
+
+class Page(HTMLParser):
+    """The elements of a page, its text, and what its data element holds."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.elements, self.words, self.scripts, self.styles = [], [], [], []
+        self._inside = None
+        self.feed(html)
+        self.text = " ".join(" ".join(self.words).split())
+        self.data = json.loads(self.scripts[0])
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        self._inside = tag
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, data):
+        holders = {"script": self.scripts, "style": self.styles}
+        holders.get(self._inside, self.words).append(data)
+
+
+@pytest.fixture(scope="module")
+def comparison(made):
+    return made()
+
+
+@pytest.fixture(scope="module")
+def page(comparison):
+    return Page(render_report(comparison))
+
+
+def test_the_page_says_what_was_run_and_what_came_out(page, comparison):
+    assert comparison.conclusion() in page.text
+    assert comparison.scenario.name in page.text
+    assert comparison.scenario.description in page.text
+    assert cloudarena.__version__ in page.text
+    assert "seeds 3 to 6" in page.text
+    for policy in comparison.policies:
+        assert policy in page.text
+    for metric in comparison.scenario.measures:
+        assert metric.name in page.text
+        assert metric.description in page.text
+
+
+def test_every_highlight_and_energy_and_failures_have_charts(page, comparison):
+    charts = [
+        (attributes["data-chart"], attributes.get("data-metric"))
+        for _, attributes in page.elements
+        if "data-chart" in attributes
+    ]
+    for name in (*comparison.scenario.highlights, "failed", "energy_kwh"):
+        assert charts.count(("means", name)) == 1
+        assert charts.count(("differences", name)) == 1
+    assert charts.count(("time", None)) == len(comparison.scenario.plots)
+
+
+def test_a_browser_loads_nothing(page):
+    for tag, attributes in page.elements:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "video", "audio")
+        assert not {"src", "href", "srcset", "action", "background"} & set(attributes)
+    assert not re.search(r"url\(|@import", "".join(page.styles))
+    policy = next(a["content"] for _, a in page.elements if a.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    own = files("cloudarena.report").joinpath("report.js").read_text()
+    assert "http" not in own
+    addresses = set(
+        re.findall(r"https?://[\w./-]+", files("cloudarena.report").joinpath(ECHARTS).read_text())
+    )
+    assert addresses <= {
+        "http://www.apache.org/licenses/LICENSE-2.0",
+        "https://github.com/ecomfe/zrender/blob/master/LICENSE",
+        "http://www.w3.org/1999/xlink",
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/2000/xmlns/",
+        "http://www.w3.org/XML/1998/namespace",
+    }
+
+
+def test_the_numbers_on_the_page_are_those_of_the_comparison(page, comparison):
+    assert page.data["policies"] == list(comparison.policies)
+    assert page.data["conclusion"] == comparison.conclusion()
+    for name, rows in comparison.values.items():
+        assert (np.array(page.data["values"][name]) == rows).all()
+    for metric in page.data["metrics"]:
+        measure = next(m for m in comparison.scenario.measures if m.name == metric["name"])
+        for policy, found in zip(comparison.policies, metric["estimates"], strict=True):
+            expected = comparison.estimate(policy, measure.name)
+            assert (found["mean"], found["low"], found["high"]) == expected
+        for policy, found in zip(comparison.policies[1:], metric["differences"], strict=True):
+            expected = comparison.difference(policy, measure.name)
+            assert (found["mean"], found["low"], found["high"]) == expected
+            assert found["verdict"] == comparison.verdict(policy, measure)
+
+
+def test_the_same_comparison_gives_the_same_bytes(made, tmp_path):
+    first = write_report(made(), tmp_path / "a.html").read_bytes()
+    assert write_report(made(), tmp_path / "b.html").read_bytes() == first
+
+
+def test_special_characters_stay_text(made):
+    scenario = cloudarena.load("vm/azure-like-10k", {"description": NASTY})
+    comparison = made((NASTY, "b", "c"), scenario=scenario)
+    html = render_report(comparison)
+    assert "<img src=x" not in html
+    page = Page(html)
+    assert page.data["policies"][0] == NASTY
+    assert NASTY in page.text
+    assert len([tag for tag, _ in page.elements if tag == "script"]) == 3
+    assert comparison.conclusion() in page.text
+
+
+def test_one_replication_has_no_intervals(made):
+    html = render_report(made(replications=1))
+    page = Page(html)
+    assert "One replication has no confidence interval" in page.text
+    assert page.data["metrics"][0]["estimates"][0]["low"] is None
+    assert 'class="half"' not in html
+    assert 'class="verdict' not in html
+
+
+def test_one_policy_has_no_differences(made):
+    page = Page(render_report(made(("best-fit",))))
+    assert page.data["metrics"][0]["differences"] == []
+    assert not [a for _, a in page.elements if a.get("data-chart") == "differences"]
+    section = next(a for _, a in page.elements if a.get("aria-labelledby") == "differences-title")
+    assert "hidden" in section
+
+
+def test_equal_values_are_no_difference_and_have_no_leader(made):
+    comparison = made(replications=3)
+    values = {name: np.full_like(rows, 5.0) for name, rows in comparison.values.items()}
+    page = Page(render_report(dataclasses.replace(comparison, values=values)))
+    assert "All replications gave the same numbers" in page.text
+    profit = next(m for m in page.data["metrics"] if m["name"] == "profit_usd")
+    assert profit["leaders"] == []
+    assert {d["verdict"] for d in profit["differences"]} == {"no difference"}
+
+
+def test_a_value_that_is_no_number_does_not_break_the_page(made):
+    comparison = made()
+    comparison.values["energy_kwh"][1, 0] = np.nan
+    page = Page(render_report(comparison))
+    assert page.data["values"]["energy_kwh"][1][0] is None
+
+
+def test_without_recorded_tables_there_are_no_charts_over_time(made):
+    page = Page(render_report(dataclasses.replace(made(), samples={})))
+    assert page.data["timelines"] == []
+    section = next(a for _, a in page.elements if a.get("aria-labelledby") == "time-title")
+    assert "hidden" in section
+
+
+def test_long_series_are_thinned_by_averaging_and_the_page_says_so(page, comparison):
+    cores = page.data["timelines"][0]
+    assert cores["title"] == "Cores in use"
+    assert (cores["points"], cores["mean_of"]) == (2500, 3)
+    assert "2,500 points, drawn as means of 3" in page.text
+    assert len(cores["lines"][0]["y"]) == len(cores["lines"][0]["x"]) == 834
+    assert "x" not in cores["lines"][1]
+    recorded = comparison.samples["best-fit"]["series"]["used_cores"].to_numpy()
+    assert cores["lines"][0]["y"][1] == pytest.approx(recorded[3:6].mean(), rel=1e-5)
+
+
+@pytest.mark.parametrize("points", [1, 2, 999, 1000, 1001, 8638, 100_000])
+def test_thinning_keeps_the_mean_and_the_limit(points):
+    values = np.arange(points, dtype=float)
+    thinned = thin(values)
+    assert len(thinned) <= MAX_POINTS
+    if points <= MAX_POINTS:
+        assert (thinned == values).all()
+    assert thinned[0] == values[: -(-points // MAX_POINTS)].mean()
+
+
+@pytest.mark.parametrize(
+    ("tick_seconds", "unit", "end"),
+    [(300.0, "days", 2498 * 300 / 86400), (60.0, "hours", 2498 / 60), (0.1, "minutes", 249.8 / 60)],
+)
+def test_ticks_become_days_hours_or_minutes(made, tick_seconds, unit, end):
+    scenario = cloudarena.load("vm/azure-like-10k", {"tick_seconds": tick_seconds})
+    cores = timelines(scenario, made().samples)[0]
+    assert cores["x_unit"] == unit
+    assert cores["lines"][0]["x"][-1] == pytest.approx(end, rel=1e-3)
+
+
+def test_the_command_gives_the_scenario_again(made):
+    changes = {"oversubscription.cpu": 1.15, "machines[0].count": 90, "known": ["lifetimes"]}
+    scenario = cloudarena.load("vm/azure-like-10k", changes)
+    again = reproduction(made(scenario=scenario))
+    words = shlex.split(again.command)
+    assert words[:3] == ["cloudarena", "compare", "vm/azure-like-10k"]
+    overrides = [words[k + 1] for k, word in enumerate(words) if word == "--set"]
+    assert cloudarena.load(words[2], overrides) == scenario
+    assert words[-6:] == [
+        "--policies", "best-fit,first-fit,worst-fit", "--replications", "4", "--seed", "3"
+    ]  # fmt: skip
+    assert again.notes == ()
+
+
+def test_a_scenario_without_a_name_is_saved_first(made, scenario):
+    unnamed = cloudarena.load(scenario.model_dump(mode="json"))
+    again = reproduction(made(("best-fit", "mine"), scenario=unnamed))
+    assert again.command.startswith("cloudarena compare scenario.yaml --policies best-fit,mine")
+    assert "Save the scenario below as scenario.yaml" in again.notes[0]
+    assert again.notes[1].startswith("mine: given as Python objects")
+
+
+def test_the_scenario_on_the_page_loads_again(made, scenario):
+    page = Page(render_report(made()))
+    assert "tick_seconds: 300.0" in page.text
+    assert (
+        cloudarena.load(yaml.safe_load(spec_yaml(scenario))).model_dump() == scenario.model_dump()
+    )
+
+
+def test_nothing_half_written_stays_when_the_disk_is_full(made, tmp_path, monkeypatch):
+    target = tmp_path / "results" / "report.html"
+    write_report(made(), target)
+    before = target.read_bytes()
+
+    def full(draft, text, **_):
+        draft.write_bytes(text[:100].encode())
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(CloudarenaError, match="cannot be written: No space left on device"):
+        write_report(made(("other",)), target)
+    assert target.read_bytes() == before
+    assert [file.name for file in target.parent.iterdir()] == ["report.html"]
+
+
+def test_a_folder_in_the_way_is_named(made, tmp_path):
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(CloudarenaError, match=r"report\.html: cannot be written"):
+        write_report(made(), tmp_path / "report.html")
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
