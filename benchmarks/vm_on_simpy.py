@@ -221,6 +221,15 @@ class DataCentre:
             machine.remove(vm)
             vm.process.interrupt()
 
+    def counts(self) -> dict[str, int]:
+        """What happened: requests, decisions, departures, readings of live VMs."""
+        return {
+            "requests": self.requests,
+            "decisions": len(self.decisions),
+            "departures": self.completed,
+            "readings": self.readings,
+        }
+
     def metrics(self) -> dict[str, float]:
         """The metrics of ``cloudarena.scenarios.vm.metrics``, by the same formulas."""
         scenario, prices = self.scenario, self.scenario.prices

@@ -6,6 +6,7 @@ import csv
 import gzip
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from cloudarena.errors import TraceError, nearest
 WORDS = {pa.int64(): "a whole number", pa.float64(): "a number"}
 
 BATCH_ROWS = 2**18
-BLOCK_BYTES = 2**25
-"""How much of a file is in memory at a time when it is read in batches."""
+BLOCK_BYTES = 2**22
+"""How much of a file is in memory when it is read in batches; Arrow reads some blocks ahead."""
 
 
 def is_parquet(path: Path) -> bool:
@@ -81,11 +82,9 @@ def read_batches(
     first_row = 0
     header = not names
     try:
-        source = _open(path, columns, names, empty_cells)
-        for batch in source:
-            table = pa.Table.from_batches([batch])
+        for table in _gathered(_open(path, columns, names, empty_cells)):
             yield first_row, _typed(path, table, columns, empty_cells, first_row, header)
-            first_row += len(batch)
+            first_row += len(table)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         raise _explained(path, error, columns, names) from None
 
@@ -140,7 +139,9 @@ def _open(
     if is_parquet(path):
         file = pq.ParquetFile(path)
         check_columns(path, file.schema_arrow.names, list(columns))
-        return file.iter_batches(BATCH_ROWS)
+        # Group by group: over a whole file Arrow would keep what it has read.
+        groups = range(file.num_row_groups)
+        return chain.from_iterable(file.iter_batches(BATCH_ROWS, [group]) for group in groups)
     reader = pacsv.open_csv(
         path,
         read_options=pacsv.ReadOptions(column_names=list(names) or None, block_size=BLOCK_BYTES),
@@ -148,6 +149,18 @@ def _open(
     )
     check_columns(path, reader.schema.names, list(columns))
     return reader
+
+
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Joins small batches into ones of about ``BATCH_ROWS`` rows."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(map(len, held)) >= BATCH_ROWS:
+            yield pa.Table.from_batches(held).unify_dictionaries()
+            held = []
+    if held:
+        yield pa.Table.from_batches(held).unify_dictionaries()
 
 
 def _convert_options(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cloudarena.engine.compiled import compiled
+from cloudarena.errors import TraceError
 from cloudarena.workloads.vms import VmWorkload
+
+LAST_TICK = 10**8
+"""No trace reaches beyond this tick: 950 years of 5 minutes. More is a mistake of unit."""
+MOST_READINGS = 2**33
+"""The readings of a trace that are kept, at 8 bytes each; four times all of Azure's of 2019."""
 
 FINE, NEGATIVE_TIME, NOT_RISING, BAD_VALUE = range(4)
 
@@ -19,9 +26,9 @@ FINE, NEGATIVE_TIME, NOT_RISING, BAD_VALUE = range(4)
 class ReadingCounts(NamedTuple):
     """How the rows of a readings file fit the VMs."""
 
-    rows: int
-    of_unknown_vms: int
-    outside_life: int
+    reading_rows: int
+    readings_of_unknown_vms: int
+    readings_outside_life: int
     vms_without_readings: int
 
 
@@ -66,7 +73,18 @@ class ReadingBoard:
     def counts(self) -> ReadingCounts:
         """How the readings so far fit the VMs."""
         silent = np.logical_and.reduceat(np.isnan(self.readings), self._vms.first_reading)
-        return ReadingCounts(self._rows, *self._left_out.tolist(), int(silent.sum()))
+        unknown, outside = self._left_out.tolist()
+        return ReadingCounts(self._rows, unknown, outside, int(silent.sum()))
+
+
+def check_room(path: Path, lifetime: NDArray[np.int64]) -> None:
+    """Raises when the VMs of a trace live too long for their readings to be kept."""
+    total = int(lifetime.sum())
+    if total > MOST_READINGS:
+        raise TraceError(
+            f"{path}: its VMs live {total:,} ticks in all, more than the {MOST_READINGS:,} whose "
+            "readings can be kept: take fewer VMs"
+        )
 
 
 def row_finder(known: pa.Array) -> Callable[[pa.Array], NDArray[np.int64]]:

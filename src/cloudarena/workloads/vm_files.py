@@ -33,10 +33,12 @@ from cloudarena.workloads.columns import (
 from cloudarena.workloads.readings import (
     BAD_VALUE,
     FINE,
+    LAST_TICK,
     NEGATIVE_TIME,
     NOT_RISING,
     ReadingBoard,
     ReadingCounts,
+    check_room,
     codes,
     first_of_each,
     plain,
@@ -69,30 +71,15 @@ ROWS_AT_ONCE = 2**20
 
 def read_vm_files(vmtable_path: Path, readings_path: Path) -> VmWorkload:
     """Reads and checks a trace."""
-    workload, _ = scan_vm_files(vmtable_path, readings_path)
+    workload, _ = _scan(vmtable_path, readings_path)
     fill_gaps(workload.first_reading, workload.lifetime, workload.readings)
     return workload
 
 
 def scan_vm_files(vmtable_path: Path, readings_path: Path) -> tuple[VmWorkload, ReadingCounts]:
     """Reads and checks a trace as it is: where there is no reading there is NaN."""
-    vms = _read_vmtable(vmtable_path)
-    types = dict(READINGS_TYPES)
-    if not is_parquet(readings_path):
-        # What a CSV's column holds can only be guessed, so it is what the table's ids are.
-        types["vmid"] = vms.ids.type
-    board = ReadingBoard(vms, vms.ids)
-    for first_row, batch in read_batches(readings_path, types):
-        time, value = writable(batch["timestamp"]), writable(batch["maxcpu"])
-        problem, row = board.put(batch["vmid"].combine_chunks(), time, value)
-        if problem != FINE:
-            name, shown, allowed = {
-                NEGATIVE_TIME: ("timestamp", time[row], "at least 0"),
-                NOT_RISING: ("timestamp", time[row], "more than the one before of the same VM"),
-                BAD_VALUE: ("maxcpu", value[row], "a number from 0 to 100"),
-            }[problem]
-            raise not_allowed(place(readings_path, first_row + row), name, shown, allowed)
-    return vms._replace(readings=board.readings), board.counts()
+    workload, board = _scan(vmtable_path, readings_path)
+    return workload, board.counts()
 
 
 def write_vm_files(workload: VmWorkload, folder: Path) -> None:
@@ -110,6 +97,26 @@ def write_vm_files(workload: VmWorkload, folder: Path) -> None:
                 start = end
 
 
+def _scan(vmtable_path: Path, readings_path: Path) -> tuple[VmWorkload, ReadingBoard]:
+    vms = _read_vmtable(vmtable_path)
+    types = dict(READINGS_TYPES)
+    if not is_parquet(readings_path):
+        # What a CSV's column holds can only be guessed, so it is what the table's ids are.
+        types["vmid"] = vms.ids.type
+    board = ReadingBoard(vms, vms.ids)
+    for first_row, batch in read_batches(readings_path, types):
+        time, value = writable(batch["timestamp"]), writable(batch["maxcpu"])
+        problem, row = board.put(batch["vmid"].combine_chunks(), time, value)
+        if problem != FINE:
+            name, shown, allowed = {
+                NEGATIVE_TIME: ("timestamp", time[row], "at least 0"),
+                NOT_RISING: ("timestamp", time[row], "more than the one before of the same VM"),
+                BAD_VALUE: ("maxcpu", value[row], "a number from 0 to 100"),
+            }[problem]
+            raise not_allowed(place(readings_path, first_row + row), name, shown, allowed)
+    return vms._replace(readings=board.readings), board
+
+
 def _read_vmtable(path: Path) -> VmWorkload:
     table = read_columns(path, VMTABLE_TYPES)
     if len(table) == 0:
@@ -123,7 +130,10 @@ def _read_vmtable(path: Path) -> VmWorkload:
     check(path, "vmcreated", created, created >= 0, "at least 0")
     sorted_ = np.concatenate(([True], created[1:] >= created[:-1]))
     check(path, "vmcreated", created, sorted_, "at least that of the row before (sort the table)")
+    check(path, "vmcreated", created, created < LAST_TICK, f"less than {LAST_TICK} ticks")
     check(path, "lifetime", lifetime, lifetime >= 1, "at least 1")
+    check(path, "lifetime", lifetime, lifetime < LAST_TICK, f"less than {LAST_TICK} ticks")
+    check_room(path, lifetime)
     check(path, "vmcategory", category, (category >= 0) & (category <= 2), "0, 1 or 2")
     check(path, "vmcorecountbucket", cores, (cores > 0) & np.isfinite(cores), "more than 0")
     check(path, "vmmemorybucket", memory, (memory > 0) & np.isfinite(memory), "more than 0")
@@ -152,7 +162,7 @@ def _group(column: pa.ChunkedArray) -> NDArray[np.int64]:
 def _members(workload: VmWorkload, start: int, end: int) -> VmWorkload:
     """The VMs from ``start`` to before ``end``."""
     begin, stop = np.append(workload.first_reading, len(workload.readings))[[start, end]]
-    part = VmWorkload(*(column[start:end] for column in workload))
+    part = VmWorkload._make(column[start:end] for column in workload)
     return part._replace(
         first_reading=part.first_reading - begin, readings=workload.readings[begin:stop]
     )

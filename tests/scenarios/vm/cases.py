@@ -170,6 +170,8 @@ def cases(draw: Any) -> Case:
     values = PERCENT if as_files is None else st.one_of(st.none(), PERCENT)
     pattern = st.lists(values, max_size=5)
     category = st.sampled_from([0] if crowded else [0, 0, 1, 2])
+    whole_machines = st.sampled_from([kind["cores"] for kind in spec["machines"]])
+    vm_cores = draw(st.sampled_from([VM_SIZES, st.one_of(VM_SIZES, whole_machines)]))
     rows = []
     arrivals = draw(st.sampled_from([st.integers(0, ticks + 1), st.integers(0, 5)]))
     count = draw(st.integers(10 if crowded else 1, 40))
@@ -184,7 +186,7 @@ def cases(draw: Any) -> Case:
                 "id": number + 1 if as_files is None else f"vm-{number * 7 % 41}",
                 "created": tick,
                 "lifetime": lifetime,
-                "cores": draw(VM_SIZES),
+                "cores": draw(vm_cores),
                 "memory_gb": draw(VM_SIZES),
                 "category": draw(category),
                 "readings": {k: value for k, value in readings.items() if value is not None},

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 import cloudarena
+from cloudarena.errors import SpecError
 from cloudarena.scenarios.vm import REFUSE, postpone
 
 from .clouds import batch, cloud, column, machine, outcomes, play, vm
@@ -464,17 +467,35 @@ def test_nothing_drifts_when_vms_come_and_go() -> None:
     assert metrics["mean_allocation"] == 1
 
 
-def test_full_use_of_all_allocated_cores_is_no_overload() -> None:
-    # 0.1 + 0.2 of 0.3 cores, all busy; in binary floats that is more than 0.3.
+@pytest.mark.parametrize("sizes", [(0.1, 0.2), (0.1, 0.1, 2.1), (0.28, 0.29), (2.0, 2.0)])
+def test_full_use_of_all_cores_is_no_overload(sizes: tuple[float, ...]) -> None:
+    # All cores of the machine are allocated and busy. In binary floats the sums are a little more:
+    # 0.1 * 100 + 0.1 * 100 + 2.1 * 100 > 2.3 * 100.
+    total = float(sum(Decimal(str(size)) for size in sizes))
     scenario = cloud(
-        vm(0, 9, cores=0.1, readings=[100]),
-        vm(0, 9, cores=0.2, readings=[100]),
-        machines=[machine(0.3)],
+        *[vm(0, 9, cores=size, readings=[100]) for size in sizes],
+        machines=[machine(total)],
         overload="kill",
     )
     result = play(scenario)
-    assert outcomes(result) == ["running", "running"]
+    assert outcomes(result) == ["running"] * len(sizes)
     assert result.metrics["overloaded_machine_ticks"] == 0
+
+
+@pytest.mark.parametrize("cores", [1.1, 2.2, 4.9, 16.1, 0.57, 8])
+def test_a_delay_insensitive_vm_may_fill_an_empty_machine(cores: float) -> None:
+    # In binary floats 100 * 1.1 = 110.00000000000001.
+    scenario = cloud(batch(0, 9, cores=cores), machines=[machine(cores)])
+    assert outcomes(play(scenario)) == ["running"]
+
+
+@pytest.mark.parametrize("cores", [5, 1e13, 1e300])
+def test_a_vm_too_large_for_all_machines_is_not_placed(cores: float) -> None:
+    try:
+        scenario = cloud(vm(0, 9, cores=cores))
+    except SpecError:
+        return  # no machine is that large
+    assert outcomes(play(scenario)) == ["failed"]
 
 
 def test_a_delayed_vm_replays_its_readings_from_its_start() -> None:
@@ -554,3 +575,18 @@ def test_a_refused_request_is_counted_as_refused() -> None:
     assert column(result, "machine") == [None, 0]
     assert column(result, "action", "decisions") == ["refuse", "place"]
     assert result.metrics["income_usd"] == pytest.approx(1.1, rel=1e-14)
+
+
+def test_machines_fill_the_hierarchy_in_order() -> None:
+    # 2 regions of 1 zone of 1 data centre of 2 clusters of 2 racks: 8 racks for 16 machines.
+    scenario = cloud(
+        vm(0, 1),
+        machines=[machine(4, count=16)],
+        hierarchy={"regions": 2, "clusters": 2, "racks": 2},
+    )
+    places = play(scenario).tables["machines"].to_pydict()
+    assert places["rack"] == [m // 2 for m in range(16)]
+    assert places["cluster"] == [m // 4 for m in range(16)]
+    for level in ("data_centre", "zone", "region"):
+        assert places[level] == [m // 8 for m in range(16)]
+    assert scenario.start().decision.machines.rack.tolist() == places["rack"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, S
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.vm.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.vm.policies import policy
-from cloudarena.workloads import azure_like
+from cloudarena.workloads import azure_like, azure_v2, openb
 from cloudarena.workloads.vms import CATEGORIES, VmWorkload, offsets
 
 if TYPE_CHECKING:
@@ -121,6 +121,37 @@ class Files(Spec):
         return read_vm_files(self.vmtable, self.readings)
 
 
+class AzureV2(Spec):
+    """AzurePublicDatasetV2 as published; a folder of readings stands for the CSVs in it."""
+
+    tick_seconds: ClassVar[float] = azure_v2.TICK_SECONDS
+
+    source: Literal["azure-v2"]
+    vmtable: SpecPath
+    readings: tuple[SpecPath, ...] = Field(min_length=1)
+    vms: int | None = Field(None, ge=1)
+    """Takes a sample of so many VMs."""
+    seed: int = Field(0, ge=0)
+    """Decides which VMs are in the sample."""
+
+    def load(self, seed: int) -> VmWorkload:
+        """Reads the files; a sample is the same for every seed of a run."""
+        return azure_v2.read_azure_v2(self.vmtable, self.readings, self.vms, self.seed)
+
+
+class Openb(Spec):
+    """A list of pods of Alibaba's gpu-v2023 as VMs with one constant CPU utilisation."""
+
+    source: Literal["openb"]
+    path: SpecPath
+    cpu_percent: float = Field(openb.CPU_PERCENT, ge=0, le=100)
+    tick_seconds: float = Field(openb.TICK_SECONDS, gt=0)
+
+    def load(self, seed: int) -> VmWorkload:
+        """Reads the file; a trace is the same for every seed."""
+        return openb.read_openb(self.path, self.tick_seconds, self.cpu_percent)
+
+
 class InlineVm(Spec):
     """One VM written into the spec."""
 
@@ -171,7 +202,21 @@ class Inline(Spec):
         )
 
 
-Workload = Annotated[AzureLike | Files | Inline, Field(discriminator="source")]
+def _same_ticks(workload: Any, info: ValidationInfo) -> Any:
+    """Refuses a trace in seconds whose ticks are not as long as the scenario's."""
+    length, wanted = getattr(workload, "tick_seconds", None), info.data.get("tick_seconds")
+    if length is not None and wanted is not None and length != wanted:
+        raise PydanticCustomError(
+            "not_allowed", f"has ticks of {length:g} s: tick_seconds is {wanted:g}"
+        )
+    return workload
+
+
+Workload = Annotated[
+    AzureLike | Files | AzureV2 | Openb | Inline,
+    Field(discriminator="source"),
+    AfterValidator(_same_ticks),
+]
 
 
 class VmScenario(Scenario):
@@ -220,7 +265,10 @@ class VmScenario(Scenario):
     @classmethod
     def union_branches(cls) -> tuple[str, ...]:
         """The sources of workloads."""
-        return ("azure-like", "files", "inline")
+        sources = get_args(get_args(Workload)[0])
+        return tuple(
+            tag for source in sources for tag in get_args(source.model_fields["source"].annotation)
+        )
 
     def start(self, seed: int = 0, record: RecordLevel | None = None) -> VmSimulation:
         """Begins a run."""
@@ -237,7 +285,12 @@ class VmScenario(Scenario):
 
 def _stamp(workload: Workload) -> tuple[int, ...]:
     """Changes when a file behind the workload does."""
-    paths = [value for value in dict(workload).values() if isinstance(value, Path)]
+    values = [
+        value
+        for entry in dict(workload).values()
+        for value in (entry if isinstance(entry, tuple) else (entry,))
+    ]
+    paths = [value for value in values if isinstance(value, Path)]
     return tuple(path.stat().st_mtime_ns for path in paths if path.exists())
 
 

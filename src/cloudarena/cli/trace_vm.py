@@ -1,0 +1,149 @@
+"""``cloudarena trace`` for VM traces: their formats, their generators, their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cloudarena.cli.options import Json, Seed, people, print_json
+
+if TYPE_CHECKING:
+    from cloudarena.contract import Scenario
+
+KIND = "vm"
+FILES: Sequence[str] = ("vmtable", "readings")
+
+Folder = Annotated[Path, typer.Option("--out", metavar="DIR", help="Writes the trace there.")]
+Vmtable = Annotated[Path, typer.Option(metavar="FILE", help="The table of VMs, CSV or .csv.gz.")]
+
+
+def describe_files(files: Mapping[str, Path]) -> dict[str, Any]:
+    """The figures of a trace in neutral form, and how its readings fit its VMs."""
+    from cloudarena.workloads.vm_files import scan_vm_files
+    from cloudarena.workloads.vms import describe, fill_gaps
+
+    workload, counts = scan_vm_files(files["vmtable"], files["readings"])
+    fill_gaps(workload.first_reading, workload.lifetime, workload.readings)
+    return {**describe(workload), **counts._asdict()}
+
+
+def describe_scenario(scenario: Scenario, seed: int) -> dict[str, Any]:
+    """The figures of a scenario's VMs under a seed."""
+    from cloudarena.scenarios.vm.spec import VmScenario
+    from cloudarena.workloads.vms import describe
+
+    assert isinstance(scenario, VmScenario)
+    return describe(scenario.load_workload(seed))
+
+
+def convert_azure_v2(
+    vmtable: Vmtable,
+    readings: Annotated[
+        list[Path], typer.Option(metavar="FILE", help="Readings: files, or folders of files.")
+    ],
+    out: Folder,
+    more_readings: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="More readings.", show_default=False),
+    ] = None,
+    vms: Annotated[int | None, typer.Option(min=1, help="Takes a sample of so many VMs.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """AzurePublicDatasetV2: its vmtable and its readings, CSV without header or .csv.gz.
+
+    Example: cloudarena trace convert azure-v2 --vmtable vmtable.csv.gz --readings cpu/ --out azure
+    """
+    from cloudarena.workloads import azure_v2
+
+    files = [*readings, *(more_readings or ())]
+    done = azure_v2.convert_azure_v2(vmtable, files, out, vms, seed)
+    summary = {"vms": done.vms, "dropped_rows": done.dropped_rows}
+    _report({**summary, **done.readings._asdict()}, out, as_json)
+
+
+def convert_openb(
+    pods: Annotated[Path, typer.Option(metavar="FILE", help="The list of pods, CSV or .csv.gz.")],
+    out: Folder,
+    tick_seconds: Annotated[float, typer.Option(help="The length of a tick.")] = 300.0,
+    cpu_percent: Annotated[float, typer.Option(help="How busy every VM is, always.")] = 50.0,
+    as_json: Json = False,
+) -> None:
+    """A list of pods of Alibaba's gpu-v2023 (openb), with one constant CPU utilisation.
+
+    Example: cloudarena trace convert openb --pods openb_pod_list_default.csv --out openb
+    """
+    from cloudarena.workloads import openb
+
+    done = openb.convert_openb(pods, out, tick_seconds, cpu_percent)
+    _report(done._asdict(), out, as_json)
+
+
+def convert_files(
+    vmtable: Vmtable,
+    readings: Annotated[Path, typer.Option(metavar="FILE", help="The readings.")],
+    out: Folder,
+    as_json: Json = False,
+) -> None:
+    """A trace in neutral form as CSV, checked; readings that do not count are left out.
+
+    Example: cloudarena trace convert files --vmtable vms.csv --readings cpu.csv --out my-trace
+    """
+    from cloudarena.workloads.vm_files import scan_vm_files, write_vm_files
+
+    workload, counts = scan_vm_files(vmtable, readings)
+    write_vm_files(workload, out)
+    _report({"vms": len(workload.created), **counts._asdict()}, out, as_json)
+
+
+def generate_azure_like(
+    vms: Annotated[int, typer.Option(help="How many VMs arrive.")],
+    out: Folder,
+    seed: Seed = 0,
+    concurrent: Annotated[
+        float | None, typer.Option(help="How many are alive on average; 8.4 % by default.")
+    ] = None,
+    cpu_percent: Annotated[float | None, typer.Option(help="The mean CPU reading.")] = None,
+    ticks: Annotated[int | None, typer.Option(help="The length; a month by default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """VMs like those of Azure's trace of 2019, at any size.
+
+    Example: cloudarena trace generate azure-like --vms 10000 --seed 0 --out azure-like-10k
+    """
+    from pydantic import ValidationError
+
+    from cloudarena.errors import SpecError, explain
+    from cloudarena.scenarios.vm.spec import AzureLike
+    from cloudarena.workloads.vm_files import write_vm_files
+
+    wanted = {"vms": vms, "concurrent": concurrent, "cpu_percent": cpu_percent, "ticks": ticks}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    try:
+        law = AzureLike.model_validate({"source": "azure-like", **given})
+    except ValidationError as error:
+        raise SpecError(explain(error.errors(include_url=False))) from None
+    workload = law.load(seed)
+    write_vm_files(workload, out)
+    _report({"vms": vms, "readings": len(workload.readings)}, out, as_json)
+
+
+CONVERTERS: Mapping[str, Callable[..., None]] = {
+    "azure-v2": convert_azure_v2,
+    "openb": convert_openb,
+    "files": convert_files,
+}
+GENERATORS: Mapping[str, Callable[..., None]] = {"azure-like": generate_azure_like}
+
+
+def _report(summary: Mapping[str, int], out: Path, as_json: bool) -> None:
+    """Says what was made, and where."""
+    if as_json:
+        print_json({**summary, "out": str(out)})
+        return
+    for name, value in summary.items():
+        people().print(f"{name.replace('_', ' ')}: {value:,}", highlight=False)
+    people().print(f"wrote {out}/vmtable.parquet and {out}/readings.parquet", highlight=False)
