@@ -56,7 +56,7 @@ def test_a_spec_has_the_documented_defaults():
     ("change", "message"),
     [
         ({"machines": [{"count": 1, "cores": 0, "memory_gb": 1}]},
-         r"machines\[0\]\.cores: 0 is not allowed: more than 0"),
+         r"machines\[0\]\.cores: 0 is not allowed: at least 1e-06"),
         ({"machines": [{"count": 0, "cores": 1, "memory_gb": 1}]},
          r"machines\[0\]\.count: 0 is not allowed: at least 1"),
         ({"machines": []}, r"machines: \(\) is not allowed: at least 1 entries|machines: \[\] is"),

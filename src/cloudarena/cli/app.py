@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cloudarena import __version__
-from cloudarena.cli import compare, policies, run, scenarios, trace
+from cloudarena.cli import compare, map, policies, run, scenarios, trace
 
 app = typer.Typer(
     name="cloudarena",
@@ -39,4 +39,5 @@ app.command("scenarios")(scenarios.scenarios)
 app.command("policies")(policies.policies)
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
+app.command("map")(map.map_command)
 app.add_typer(trace.app, name="trace")

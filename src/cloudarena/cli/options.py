@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Spec = Annotated[
     str, typer.Argument(metavar="SPEC", help="A name of the catalogue, or a YAML file.")
 ]
-Seed = Annotated[int, typer.Option(help="Decides everything that is random.", min=0)]
+Seed = Annotated[int, typer.Option(help="Decides everything that is random.")]
 Overrides = Annotated[
     list[str] | None,
     typer.Option(

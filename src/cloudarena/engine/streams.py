@@ -11,9 +11,13 @@ import hashlib
 
 import numpy as np
 
+from cloudarena.errors import SpecError
+
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
     """The generator of one purpose, such as ``arrivals`` or ``policy``, under a seed."""
+    if seed < 0:
+        raise SpecError(f"seed: {seed} is not allowed: at least 0")
     digest = hashlib.sha256(purpose.encode()).digest()
     key = (int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:8], "little"))
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))

@@ -38,7 +38,13 @@ from cloudarena.workloads.readings import (
     writable,
 )
 from cloudarena.workloads.vm_files import write_vm_files
-from cloudarena.workloads.vms import VmWorkload, fill_gaps, offsets
+from cloudarena.workloads.vms import (
+    LARGEST_SIZE,
+    SMALLEST_SIZE,
+    VmWorkload,
+    fill_gaps,
+    offsets,
+)
 
 TICK_SECONDS = 300
 
@@ -174,7 +180,7 @@ def _read_vmtable(path: Path, sample: int | None, seed: int) -> _Requests:
     sizes = {}
     for name, words in OPEN_BUCKETS.items():
         sizes[name] = _translate(table[name], words, numbers=True)
-        good = (sizes[name] > 0) & np.isfinite(sizes[name])
+        good = (sizes[name] >= SMALLEST_SIZE) & (sizes[name] <= LARGEST_SIZE)
         check(name, good, f"a number more than 0, or {next(iter(words))}")
 
     order = np.argsort(created, kind="stable")

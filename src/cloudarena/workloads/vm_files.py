@@ -44,7 +44,15 @@ from cloudarena.workloads.readings import (
     plain,
     writable,
 )
-from cloudarena.workloads.vms import VmWorkload, fill_gaps, offsets, readings_table, vmtable
+from cloudarena.workloads.vms import (
+    LARGEST_SIZE,
+    SMALLEST_SIZE,
+    VmWorkload,
+    fill_gaps,
+    offsets,
+    readings_table,
+    vmtable,
+)
 
 VMTABLE_TYPES = {
     "vmid": None,
@@ -135,8 +143,9 @@ def _read_vmtable(path: Path) -> VmWorkload:
     check(path, "lifetime", lifetime, lifetime < LAST_TICK, f"less than {LAST_TICK} ticks")
     check_room(path, lifetime)
     check(path, "vmcategory", category, (category >= 0) & (category <= 2), "0, 1 or 2")
-    check(path, "vmcorecountbucket", cores, (cores > 0) & np.isfinite(cores), "more than 0")
-    check(path, "vmmemorybucket", memory, (memory > 0) & np.isfinite(memory), "more than 0")
+    for name, sizes in (("vmcorecountbucket", cores), ("vmmemorybucket", memory)):
+        good = (sizes >= SMALLEST_SIZE) & (sizes <= LARGEST_SIZE)
+        check(path, name, sizes, good, f"{SMALLEST_SIZE:g} to {LARGEST_SIZE:,.0f}")
     ids = plain(table["vmid"].combine_chunks())
     check(path, "vmid", np.array(ids), first_of_each(ids), "each VM once")
     return VmWorkload(

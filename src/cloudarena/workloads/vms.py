@@ -13,6 +13,9 @@ from cloudarena.engine.compiled import compiled
 CATEGORIES = ("delay-insensitive", "interactive", "unknown")
 """The categories of Azure's trace, by their number in the neutral form."""
 
+SMALLEST_SIZE, LARGEST_SIZE = 1e-6, 1e6
+"""The cores and GB that a VM or a machine may have: they are counted in millionths."""
+
 VMTABLE_COLUMNS = (
     "vmid",
     "subscriptionid",

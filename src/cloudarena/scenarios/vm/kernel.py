@@ -11,7 +11,8 @@ The order of events within a tick, for machines in order of their number:
    ``overload: kill``, the VMs of an overloaded machine end here; the VMs that live on pay.
 
 Cores and memory are whole numbers of a millionth, so that nothing drifts; ``Machines`` shows
-their values in cores and GB. What VMs use is in core-percent (cores times percent).
+their values in cores and GB. What VMs use is in millionths of a core times percent: whole numbers
+too where the readings are.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class Fleet(NamedTuple):
     cores_limit: NDArray[np.int64]
     memory_limit: NDArray[np.int64]
     use_limit: NDArray[np.float64]
-    """Core-percent up to which delay-insensitive VMs are admitted."""
+    """Use up to which delay-insensitive VMs are admitted."""
     idle_w: NDArray[np.float64]
     busy_w: NDArray[np.float64]
     curve_r: NDArray[np.float64]
@@ -181,7 +182,7 @@ TOTALS = np.dtype(
         ("core_ticks", np.int64),  # allocated, in millionths of a core
         ("billed_core_ticks", np.int64),  # less what is refunded
         ("billed_memory_ticks", np.int64),
-        ("used_ticks", np.float64),  # core-percent
+        ("used_ticks", np.float64),  # in millionths of a core times percent
         ("watt_ticks", np.float64),
     ]
 )
@@ -197,7 +198,7 @@ class World(NamedTuple):
     vms: Vms
     allocated_cores: NDArray[np.int64]
     allocated_memory: NDArray[np.int64]
-    used: NDArray[np.float64]  # (machines, WINDOW): core-percent in the ticks of the window
+    used: NDArray[np.float64]  # (machines, WINDOW): what VMs use in the ticks of the window
     order: NDArray[np.int64]  # VMs in the order of their placement, less those found dead
     departures: Calendar
     retries: Calendar
@@ -246,7 +247,7 @@ def show_use(world: World, machine: int) -> None:
     """Brings a machine's utilisation and power up to date for the current tick."""
     clock, fleet = world.clock[0], world.fleet
     used = world.used[machine, clock.tick - clock.window_start]
-    utilisation = used / (100.0 * world.machines.cores[machine])
+    utilisation = used / (100.0 * fleet.cores[machine])
     world.machines.utilisation[machine] = utilisation
     world.machines.power_w[machine] = power_w(
         fleet.idle_w[machine], fleet.busy_w[machine], fleet.curve_r[machine], utilisation
@@ -259,7 +260,7 @@ def add_use(world: World, vm: int, first: int) -> None:
     clock, demand = world.clock[0], world.demand
     start = world.vms.start[vm]
     last = min(world.vms.end[vm], clock.window_start + WINDOW)
-    cores = demand.cores[vm] / MICRO
+    cores = float(demand.cores[vm])
     shift = demand.first_reading[vm] - start
     machine, origin = world.vms.machine[vm], clock.window_start
     for tick in range(first, last):
@@ -342,7 +343,7 @@ def mark_valid(world: World, vm: int) -> int:
     cores, memory = world.demand.cores[vm], world.demand.memory[vm]
     count = 0
     if world.demand.category[vm] == DELAY_INSENSITIVE:
-        use = 100.0 * (cores / MICRO)
+        use = 100.0 * cores
         k = world.clock[0].tick - world.clock[0].window_start
         for m in range(len(fleet.cores)):
             valid = (
@@ -430,7 +431,7 @@ def record_series(world: World) -> None:
     k = clock.tick - clock.window_start
     for m in range(len(world.fleet.cores)):
         series.totals[row, 0] += machines.allocated_cores[m]
-        series.totals[row, 1] += world.used[m, k] / 100.0
+        series.totals[row, 1] += world.used[m, k] / (100.0 * MICRO)
         series.totals[row, 2] += machines.power_w[m]
     series.totals[row, 3] = clock.live
     series.totals[row, 4] = size(world.retries)
@@ -460,7 +461,7 @@ def end_tick(world: World) -> None:
         if world.allocated_cores[m] > fleet.cores[m]:
             totals.oversubscribed += 1
             world.machine_oversubscribed[m] += 1
-        if world.used[m, k] > 100.0 * world.machines.cores[m]:
+        if world.used[m, k] > 100.0 * fleet.cores[m]:
             totals.overloaded_machines += 1
             totals.overloaded_vms += world.machines.vms[m]
             world.machine_overloaded[m] += 1
@@ -526,8 +527,8 @@ def act(world: World, action: int) -> int:
         world.totals[0].refused += 1
     else:
         delay = world.rules.delay_ticks
-        reserve = delay if clock.valid_count > 0 else 0
-        put_off(world, vm, (REFUSE - action) * delay, reserve)
+        delays = min(REFUSE - action, world.vms.buffer[vm] + 1)  # more would be too many too
+        put_off(world, vm, delays * delay, delay if clock.valid_count > 0 else 0)
     return advance(world)
 
 

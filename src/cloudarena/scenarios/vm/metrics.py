@@ -92,7 +92,7 @@ def measure(scenario: VmScenario, world: World) -> dict[str, float]:
         int(totals["overloaded_machines"]),
         int(totals["overloaded_vms"]),
         int(totals["delay_ticks"]),
-        float(totals["used_ticks"]) / 100.0 / core_ticks,
+        float(totals["used_ticks"]) / 1e8 / core_ticks,
         float(totals["core_ticks"]) / 1e6 / core_ticks,
     )
     return {metric.name: value for metric, value in zip(METRICS, values, strict=True)}

@@ -75,11 +75,13 @@ class OracleIlp:
         vm = decision.request.vm
         if vm >= self._seen:
             self._make_plan(decision)
-        machine = self._plan[vm]
+        machine = self._plan.get(
+            vm
+        )  # None: it waited, without a decision, when others were planned
         if machine == WAIT or not decision.valid.any():
             return WAIT
-        if not decision.valid[machine]:
-            machine = best_fit(decision)
+        if machine is None or not decision.valid[machine]:
+            machine = int(best_fit(decision))
         self._running.append((vm, machine))
         self._ends[vm] = decision.request.tick + self._workload.lifetime[vm]
         return machine

@@ -17,7 +17,7 @@ import pyarrow as pa
 from cloudarena.engine.compiled import compiled
 from cloudarena.errors import PolicyError
 from cloudarena.policies import PolicyBook
-from cloudarena.scenarios.vm.kernel import REFUSE, Machines, Request
+from cloudarena.scenarios.vm.kernel import DELAY_INSENSITIVE, REFUSE, Machines, Request
 from cloudarena.workloads.columns import place, read_columns
 
 
@@ -148,24 +148,30 @@ def round_robin(pms: Machines, vm: Request, rng: np.random.Generator) -> int:
     return WAIT
 
 
+@compiled
+def whole_cores_left(pms: Machines, vm: Request, machine: int) -> int:
+    """The whole cores that a machine has left for VMs of the request's kind, at least 0."""
+    limit = pms.limit_cores[machine] if vm.category == DELAY_INSENSITIVE else pms.cores[machine]
+    return max(0, int(limit - pms.allocated_cores[machine] + 1e-7))
+
+
 @policy("bin-packing")
 def bin_packing(pms: Machines, vm: Request, rng: np.random.Generator) -> int:
     """Keeps the numbers of machines with 0, 1, 2, ... cores left as even as can be.
 
-    Machines are counted by the whole cores left below their limit. Moving one machine from b to
-    b - need changes the variance of the counts by a constant plus 2 (count[b - need] - count[b])
-    over their number; the b with the smallest change is taken, the smaller b among equals, and
-    any valid machine in it with the same chance.
+    Moving one machine from b whole cores left to b - need changes the variance of the counts by a
+    constant plus 2 (count[b - need] - count[b]) over their number; the b with the smallest change
+    is taken, the smaller b among equals, and any valid machine in it with the same chance.
     """
     machines = len(pms.valid)
     need = int(np.ceil(vm.cores))
-    largest = need
+    largest = 0
     for m in range(machines):
-        largest = max(largest, int(pms.limit_cores[m]))
+        largest = max(largest, whole_cores_left(pms, vm, m))
     counts = np.zeros(largest + 1, np.int64)
     valid_counts = np.zeros(largest + 1, np.int64)
     for m in range(machines):
-        left = int(pms.limit_cores[m] - pms.allocated_cores[m])
+        left = whole_cores_left(pms, vm, m)
         counts[left] += 1
         valid_counts[left] += pms.valid[m]
     best, smallest = -1, 0
@@ -179,7 +185,7 @@ def bin_packing(pms: Machines, vm: Request, rng: np.random.Generator) -> int:
         return WAIT
     skip = rng.integers(0, valid_counts[best])
     for m in range(machines):
-        if pms.valid[m] and int(pms.limit_cores[m] - pms.allocated_cores[m]) == best:
+        if pms.valid[m] and whole_cores_left(pms, vm, m) == best:
             if skip == 0:
                 return m
             skip -= 1

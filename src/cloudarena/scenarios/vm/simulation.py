@@ -109,6 +109,7 @@ class VmSimulation(Simulation):
 
     def _go_on(self, status: int) -> None:
         if status in (kernel.NO_SUCH_MACHINE, kernel.NOT_VALID):
+            self._status = kernel.DECIDE
             raise InvalidAction(self._why_not(status))
         self._status = status
 
@@ -187,7 +188,7 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
         memory=_micro(memory),
         cores_limit=_micro(cores * rates.cpu),
         memory_limit=_micro(memory * rates.memory),
-        use_limit=np.round(100.0 * cores * rates.utilisation, 6),
+        use_limit=100.0 * _micro(cores * rates.utilisation),
         idle_w=column([k.power.idle_w for k in kinds]),
         busy_w=column([k.power.busy_w for k in kinds]),
         curve_r=column([k.power.r for k in kinds]),
@@ -273,7 +274,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 def _whole_number(action: Any) -> int:
     if isinstance(action, (int, np.integer)) and not isinstance(action, bool):
-        return int(action)
+        number = int(action)
+        if -(2**63) <= number < 2**63:
+            return number
     raise InvalidAction(
         f"action {action!r} is not allowed: the number of a machine, postpone(n) or REFUSE"
     )
@@ -345,7 +348,7 @@ def _machines_table(world: World, scenario: VmScenario) -> pa.Table:
             "cores": world.machines.cores,
             "memory_gb": world.machines.memory_gb,
             "energy_kwh": world.machine_watt_ticks * scenario.tick_seconds / 3.6e6,
-            "mean_cpu_utilisation": world.machine_used_ticks / (100 * ticks * world.machines.cores),
+            "mean_cpu_utilisation": world.machine_used_ticks / (100 * ticks * world.fleet.cores),
             "oversubscribed_ticks": world.machine_oversubscribed,
             "overloaded_ticks": world.machine_overloaded,
         }

@@ -17,7 +17,14 @@ from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.vm.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.vm.policies import policy
 from cloudarena.workloads import azure_like, azure_v2, openb
-from cloudarena.workloads.vms import CATEGORIES, VmWorkload, offsets
+from cloudarena.workloads.readings import LAST_TICK
+from cloudarena.workloads.vms import (
+    CATEGORIES,
+    LARGEST_SIZE,
+    SMALLEST_SIZE,
+    VmWorkload,
+    offsets,
+)
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.vm.simulation import VmSimulation
@@ -53,9 +60,9 @@ class MachineType(Spec):
     """Machines that are alike."""
 
     name: str = "machine"
-    count: int = Field(ge=1)
-    cores: float = Field(gt=0)
-    memory_gb: float = Field(gt=0)
+    count: int = Field(ge=1, le=1_000_000)
+    cores: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
+    memory_gb: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
     power: PowerCurve = PowerCurve()
 
 
@@ -72,16 +79,16 @@ class Hierarchy(Spec):
 class Oversubscription(Spec):
     """How far delay-insensitive VMs may fill a machine, as multiples of its capacity."""
 
-    cpu: float = Field(1.0, gt=0)
-    memory: float = Field(1.0, gt=0)
-    utilisation: float = Field(1.0, gt=0)
+    cpu: float = Field(1.0, gt=0, le=1000)
+    memory: float = Field(1.0, gt=0, le=1000)
+    utilisation: float = Field(1.0, gt=0, le=1000)
 
 
 class Buffer(Spec):
     """How long a request may wait in all, and for how long at a time."""
 
-    budget_ticks: int = Field(0, ge=0)
-    delay_ticks: int = Field(1, ge=1)
+    budget_ticks: int = Field(0, ge=0, le=LAST_TICK)
+    delay_ticks: int = Field(1, ge=1, le=LAST_TICK)
 
 
 class Prices(Spec):
@@ -156,9 +163,9 @@ class InlineVm(Spec):
     """One VM written into the spec."""
 
     created: int = Field(ge=0)
-    lifetime: int = Field(ge=1)
-    cores: float = Field(gt=0)
-    memory_gb: float = Field(gt=0)
+    lifetime: int = Field(ge=1, le=LAST_TICK)
+    cores: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
+    memory_gb: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
     category: Literal["delay-insensitive", "interactive", "unknown"] = "unknown"
     readings: tuple[Annotated[float, Field(ge=0, le=100)], ...] = ()
     """Percent, tick by tick; the last one holds to the end of its life; none: idle."""
@@ -232,7 +239,7 @@ class VmScenario(Scenario):
     book: ClassVar[PolicyBook] = policy
 
     scenario: Literal["vm"]
-    ticks: int = Field(8638, ge=1)
+    ticks: int = Field(8638, ge=1, le=LAST_TICK)
     tick_seconds: float = Field(300.0, gt=0)
     machines: tuple[MachineType, ...] = Field(min_length=1)
     hierarchy: Hierarchy = Hierarchy()
@@ -244,6 +251,22 @@ class VmScenario(Scenario):
     prices: Prices = Prices()
     workload: Workload
     series_every: int = Field(1, ge=1)
+
+    @model_validator(mode="after")
+    def _countable(self) -> VmScenario:
+        """Core-ticks and GB-ticks are counted in whole millionths of 64 bits."""
+        for size, rate in (
+            ("cores", self.oversubscription.cpu),
+            ("memory_gb", self.oversubscription.memory),
+        ):
+            total = sum(kind.count * getattr(kind, size) for kind in self.machines)
+            if total * max(1.0, rate) * self.ticks > 9e12:
+                raise PydanticCustomError(
+                    "not_allowed",
+                    f"machines: {total:g} {size} over {self.ticks} ticks are not allowed: "
+                    "at most 9e12 together",
+                )
+        return self
 
     @property
     def machine_count(self) -> int:
