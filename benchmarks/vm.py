@@ -244,7 +244,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
     options = parser.parse_args()
     figures = measure(options.quick)
-    show(Console(), figures)
+    show(Console(width=None if sys.stdout.isatty() else 110), figures)
     if options.out is not None:
         rows = [row._asdict() for row in rows_of(figures)]
         options.out.write_text(json.dumps({**figures, "rows": rows}, indent=2) + "\n")

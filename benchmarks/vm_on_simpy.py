@@ -20,12 +20,11 @@ from dataclasses import dataclass, field
 import simpy
 
 from cloudarena.scenarios.vm import VmScenario
+from cloudarena.scenarios.vm.kernel import DELAY_INSENSITIVE
 from cloudarena.workloads.vms import VmWorkload
 
 WAKE, MEASURE, RETRY, ARRIVE, ACCOUNT = 0.0, 0.25, 0.5, 0.625, 0.75
 """Fractions of a tick that floating point holds exactly."""
-
-DELAY_INSENSITIVE = 0
 
 Process = Generator[simpy.Event, None, None]
 
@@ -286,7 +285,7 @@ def build_machines(scenario: VmScenario) -> list[Machine]:
 
 def build_vms(workload: VmWorkload) -> list[Vm]:
     """The VMs of a workload as objects, with their readings as lists of floats."""
-    last = workload.first_reading + workload.lifetime
+    ends = workload.first_reading + workload.lifetime
     return [
         Vm(
             number=number,
@@ -294,7 +293,7 @@ def build_vms(workload: VmWorkload) -> list[Vm]:
             cores=float(workload.cores[number]),
             memory_gb=float(workload.memory_gb[number]),
             delay_insensitive=bool(workload.category[number] == DELAY_INSENSITIVE),
-            readings=workload.readings[workload.first_reading[number] : last[number]].tolist(),
+            readings=workload.readings[first:end].tolist(),
         )
-        for number in range(len(workload.created))
+        for number, (first, end) in enumerate(zip(workload.first_reading, ends, strict=True))
     ]

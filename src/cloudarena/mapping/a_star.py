@@ -9,7 +9,7 @@ from cloudarena.mapping.heuristics import min_min
 from cloudarena.mapping.loads import Machines, Times
 
 LIVE_NODES = 1024
-EXPANSIONS = 100_000
+EXPANSIONS = 20_000
 """Nodes that are expanded at most."""
 
 
@@ -20,8 +20,10 @@ def _estimates(etc: Times, depth: int, finish: Times, work_left: float) -> Times
     ``work_left`` is the sum of the smallest times of the tasks after ``depth``.
     """
     tasks, machines = etc.shape
-    highest = np.zeros(machines)
-    """Of each child: the largest earliest completion time of the tasks that are left."""
+    # The largest earliest completion time of the tasks that are left: before task `depth` is
+    # mapped, and after it has delayed those whose first machine it takes.
+    longest = 0.0
+    delayed = np.zeros(machines)
     for task in range(depth + 1, tasks):
         first, first_time, second_time = 0, np.inf, np.inf
         for machine in range(machines):
@@ -30,20 +32,16 @@ def _estimates(etc: Times, depth: int, finish: Times, work_left: float) -> Times
                 first, first_time, second_time = machine, time, first_time
             elif time < second_time:
                 second_time = time
-        for machine in range(machines):
-            highest[machine] = max(
-                highest[machine],
-                min(second_time, first_time + etc[depth, machine])
-                if machine == first
-                else first_time,
-            )
+        longest = max(longest, first_time)
+        time = min(second_time, first_time + etc[depth, first])
+        delayed[first] = max(delayed[first], time)
     estimates = np.empty(machines)
     latest, work = finish.max(), finish.sum()
     for machine in range(machines):
         time = etc[depth, machine]
         makespan = max(latest, finish[machine] + time)
         share = (work + time + work_left) / machines
-        estimates[machine] = max(makespan, highest[machine], share)
+        estimates[machine] = max(makespan, longest, delayed[machine], share)
     return estimates
 
 
@@ -70,7 +68,7 @@ def a_star(
     overestimate: if no node was dropped, the first complete node to be expanded is optimal.
 
     At most 1024 nodes are live: beyond that the one that would be expanded last is dropped.
-    After 100,000 expansions the deepest live node, of these the one that would be expanded
+    After 20,000 expansions the deepest live node, of these the one that would be expanded
     first, is completed by Min-min.
     """
     tasks, machines = etc.shape

@@ -61,13 +61,17 @@ def generate_etc(name: str, tasks: int = 512, machines: int = 16, seed: int = 0)
         raise CloudarenaError(
             f"class: {name!r} is not allowed: one of {', '.join(CLASSES)}." + nearest(name, CLASSES)
         )
-    for what, value, least in (("tasks", tasks, 1), ("machines", machines, 1), ("seed", seed, 0)):
-        if value < least:
-            raise CloudarenaError(f"{what}: {value} is not allowed: at least {least}")
+    for what, count in (("tasks", tasks), ("machines", machines)):
+        if count < 1:
+            raise CloudarenaError(f"{what}: {count} is not allowed: at least 1")
     consistency, task, machine = name.rsplit("-", 2)
     rng = stream(seed, "etc")
-    baselines = 1.0 + (TASK_RANGE[task] - 1.0) * rng.random((tasks, 1))
-    times = baselines * (1.0 + (MACHINE_RANGE[machine] - 1.0) * rng.random((tasks, machines)))
+    try:
+        baselines = 1.0 + (TASK_RANGE[task] - 1.0) * rng.random((tasks, 1))
+        factors = 1.0 + (MACHINE_RANGE[machine] - 1.0) * rng.random((tasks, machines))
+    except (MemoryError, ValueError):
+        raise CloudarenaError(f"{tasks} tasks x {machines} machines do not fit in memory") from None
+    times = baselines * factors
     if consistency == "consistent":
         times.sort(axis=1)
     elif consistency == "semi-consistent":

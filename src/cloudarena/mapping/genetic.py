@@ -52,6 +52,40 @@ def _exchange_tails(a: np.ndarray, b: np.ndarray, cut: int) -> None:
         a[task], b[task] = b[task], a[task]
 
 
+@inner
+def _rank(makespans: Times, ranking: Machines) -> None:
+    """Writes the numbers of the chromosomes from best to worst; equals by their numbers.
+
+    Insertion is quick for hundreds, and compiles in a fraction of the time of ``np.argsort``.
+    """
+    for chromosome in range(len(makespans)):
+        place = chromosome
+        while place > 0 and makespans[ranking[place - 1]] > makespans[chromosome]:
+            ranking[place] = ranking[place - 1]
+            place -= 1
+        ranking[place] = chromosome
+
+
+@inner
+def _spin(rng: np.random.Generator, population: int) -> int:
+    """A rank by linear roulette: of P ranks, the best has weight P and the worst 1."""
+    rest = rng.random() * (population * (population + 1) // 2)
+    rank = 0
+    while rank < population - 1 and rest >= population - rank:
+        rest -= population - rank
+        rank += 1
+    return rank
+
+
+@inner
+def _are_same(chromosomes: np.ndarray) -> bool:
+    for chromosome in range(1, len(chromosomes)):
+        for task in range(chromosomes.shape[1]):
+            if chromosomes[chromosome, task] != chromosomes[0, task]:
+                return False
+    return True
+
+
 @compiled
 def genetic_algorithm(
     etc: Times,
@@ -77,19 +111,19 @@ def genetic_algorithm(
     offspring = np.empty_like(chromosomes)
     offspring_makespans = np.empty(population)
     changed = np.empty(population, np.bool_)
-    wheel = np.cumsum(np.arange(population, 0, -1))
+    ranking = np.empty(population, np.int64)
     unchanged = 0
     for _ in range(generations):
-        ranking = np.argsort(makespans, kind="mergesort")
-        elite = ranking[0]
-        if makespans[ranking[-1]] == makespans[elite] and np.all(chromosomes == chromosomes[elite]):
+        if _are_same(chromosomes):
             break
+        _rank(makespans, ranking)
+        elite = ranking[0]
         offspring[0] = chromosomes[elite]
         offspring_makespans[0] = makespans[elite]
         for child in range(1, population):
-            rank = np.searchsorted(wheel, rng.random() * wheel[-1], side="right")
-            offspring[child] = chromosomes[ranking[rank]]
-            offspring_makespans[child] = makespans[ranking[rank]]
+            parent = ranking[_spin(rng, population)]
+            offspring[child] = chromosomes[parent]
+            offspring_makespans[child] = makespans[parent]
         changed[:] = False
         for child in range(1, population - 1, 2):
             if tasks > 1 and rng.random() < CROSSOVER:

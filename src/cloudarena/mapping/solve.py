@@ -16,10 +16,10 @@ HEURISTICS = {
     "olb": "Each task to the machine that is free first.",
     "met": "Each task to the machine that runs it fastest, however busy.",
     "mct": "Each task to the machine on which it ends first.",
-    "min-min": "Again and again the task that can end first, where it does.",
-    "max-min": "Again and again the task whose earliest end is the latest, where it has it.",
+    "min-min": "Again and again the task that can end first.",
+    "max-min": "Again and again the task whose earliest end is the latest.",
     "duplex": "The better of min-min and max-min.",
-    "sufferage": "Machines take the task that would lose most on its second best machine.",
+    "sufferage": "Each machine takes the task that would lose most elsewhere.",
     "ga": "Genetic algorithm that begins with min-min.",
     "sa": "Simulated annealing of a random mapping.",
     "gsa": "Genetic simulated annealing of random mappings.",
@@ -70,8 +70,6 @@ def map_tasks(
     """
     function = _function(heuristic)
     times, free = _checked(etc, ready)
-    if seed < 0:
-        raise CloudarenaError(f"seed: {seed} is not allowed: at least 0")
     from cloudarena.mapping.loads import completion_times, finish_times
 
     assignment = function(times, free, stream(seed, f"mapping {heuristic}"))

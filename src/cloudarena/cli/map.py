@@ -1,0 +1,181 @@
+"""``cloudarena map``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cloudarena.cli.options import Json, Out, Seed, people, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping as Dictionary
+
+    import pyarrow as pa
+    from rich.table import Table
+
+    from cloudarena.mapping import Etc, Mapping
+
+
+def map_command(
+    path: Annotated[
+        Path | None,
+        typer.Argument(metavar="ETC", help="A CSV file: tasks x machines, in seconds."),
+    ] = None,
+    heuristic: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Which heuristics; all by default.")
+    ] = None,
+    etc_class: Annotated[
+        str | None,
+        typer.Option(
+            "--class",
+            metavar="CLASS",
+            help="Draws a matrix instead, such as consistent-high-low: consistent, "
+            "semi-consistent or inconsistent, and the heterogeneity of tasks and of machines.",
+        ),
+    ] = None,
+    tasks: Annotated[
+        int | None, typer.Option(help="Tasks to draw, with --class; 512 by default.")
+    ] = None,
+    machines: Annotated[
+        int | None, typer.Option(help="Machines to draw, with --class; 16 by default.")
+    ] = None,
+    seed: Seed = 0,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Independent tasks onto different machines: which heuristic ends first.
+
+    Example: cloudarena map etc.csv --heuristic min-min,sufferage,ga --out results
+
+    Example: cloudarena map --class consistent-high-high --tasks 512 --machines 16
+    """
+    from cloudarena.mapping import HEURISTICS, lower_bound, map_tasks
+    from cloudarena.mapping.solve import check_heuristic
+
+    names = [name.strip() for name in heuristic.split(",")] if heuristic else list(HEURISTICS)
+    for name in names:
+        check_heuristic(name)
+    etc, source = _matrix(path, etc_class, tasks, machines, seed)
+    mappings = {name: map_tasks(etc.times, name, seed) for name in names}
+    summary = {
+        "etc": source,
+        "tasks": len(etc.tasks),
+        "machines": len(etc.machines),
+        "seed": seed,
+        "lower_bound_s": lower_bound(etc.times),
+        "heuristics": _figures(mappings),
+    }
+    if out is not None:
+        _save(summary, etc, mappings, out, generated=path is None)
+    if as_json:
+        print_json(summary)
+        return
+    people().print(_table(summary), highlight=False)
+    if out is not None:
+        people().print(f"wrote {out}/mapping.json and {len(mappings)} tables", highlight=False)
+
+
+def _matrix(
+    path: Path | None, name: str | None, tasks: int | None, machines: int | None, seed: int
+) -> tuple[Etc, str]:
+    """The matrix of a file, or one of a class, and the name of its source."""
+    from cloudarena.errors import CloudarenaError
+    from cloudarena.mapping import generate_etc, read_etc
+
+    if path is not None:
+        for option, value in (("--class", name), ("--tasks", tasks), ("--machines", machines)):
+            if value is not None:
+                raise CloudarenaError(f"{option}: is not allowed together with a file")
+        return read_etc(path), str(path)
+    if name is None:
+        raise CloudarenaError("nothing to map: give a CSV file, or --class")
+    etc = generate_etc(
+        name, 512 if tasks is None else tasks, 16 if machines is None else machines, seed
+    )
+    return etc, name
+
+
+def _figures(mappings: Dictionary[str, Mapping]) -> dict[str, dict[str, float]]:
+    """What is measured of each heuristic; ``relative_makespan`` is 1 for the best."""
+    best = min(mapping.makespan for mapping in mappings.values())
+    return {
+        name: {
+            "makespan_s": mapping.makespan,
+            "relative_makespan": mapping.makespan / best,
+            "flowtime_s": mapping.flowtime,
+            "mean_finish_s": mapping.mean_finish,
+        }
+        for name, mapping in mappings.items()
+    }
+
+
+def _table(summary: Dictionary[str, Any]) -> Table:
+    """The figures for people; the best makespan stands out."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from cloudarena.mapping import HEURISTICS
+    from cloudarena.report.numbers import format_number
+
+    title = f"{summary['etc']}: {summary['tasks']:,} tasks on {summary['machines']:,} machines, "
+    title += (
+        f"seed {summary['seed']}; no makespan below {format_number(summary['lower_bound_s'])} s"
+    )
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("heuristic", no_wrap=True)
+    for column in ("makespan_s", "relative", "mean_finish_s"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("what it does", style="dim")
+    for name, figures in summary["heuristics"].items():
+        style = "bold green" if figures["relative_makespan"] == 1.0 else ""
+        table.add_row(
+            Text(name, style),
+            Text(format_number(figures["makespan_s"]), style),
+            Text(f"{figures['relative_makespan']:.3f}", style),
+            format_number(figures["mean_finish_s"]),
+            HEURISTICS[name],
+        )
+    return table
+
+
+def _save(
+    summary: Dictionary[str, Any],
+    etc: Etc,
+    mappings: Dictionary[str, Mapping],
+    out: Path,
+    generated: bool,
+) -> None:
+    """Writes ``mapping.json``, a Parquet file per heuristic, and ``etc.csv`` if it was drawn."""
+    import json
+
+    import pyarrow.parquet as pq
+
+    from cloudarena.files import written_folder
+    from cloudarena.mapping.etc import etc_text
+
+    with written_folder(out) as draft:
+        (draft / "mapping.json").write_text(json.dumps(summary, indent=2) + "\n")
+        if generated:
+            (draft / "etc.csv").write_text(etc_text(etc), encoding="utf-8", newline="\n")
+        for name, mapping in mappings.items():
+            table = _assignment_table(etc, mapping)
+            pq.write_table(table, draft / f"{name}.parquet", compression="zstd")
+
+
+def _assignment_table(etc: Etc, mapping: Mapping) -> pa.Table:
+    """A row for each task: its machine, and when it runs there if the shortest run first."""
+    import numpy as np
+    import pyarrow as pa
+
+    times = etc.times[np.arange(len(etc.tasks)), mapping.assignment]
+    return pa.table(
+        {
+            "task": etc.tasks,
+            "machine": [etc.machines[machine] for machine in mapping.assignment],
+            "time_s": times,
+            "finish_s": mapping.completion,
+        }
+    )
