@@ -144,7 +144,7 @@ def processor() -> str:
 def rows_of(figures: Mapping[str, Any]) -> list[Row]:
     """The lines of the table."""
     simpy, recording, loading = figures["simpy"], figures["recording"], figures["loading"]
-    section = f"against SimPy, {simpy['ticks']} ticks"
+    section = f"against SimPy, {simpy['ticks']} ticks, medians"
     rows = [
         Row(section, "SimPy", simpy["simpy_s"], "s"),
         Row(section, "stepped", simpy["stepped_s"], "s"),

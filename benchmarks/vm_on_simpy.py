@@ -131,8 +131,8 @@ class DataCentre:
         self.env.process(self.operate())
         self.env.process(self.receive(vms))
 
-    def run(self) -> None:
-        self.env.run(until=self.scenario.ticks)
+    def run(self, ticks: int) -> None:
+        self.env.run(until=ticks)
 
     @property
     def tick(self) -> int:

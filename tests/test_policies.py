@@ -9,7 +9,7 @@ CHANGES = {"ticks": 300, "workload.vms": 600, "workload.concurrent": 100, "machi
 OWN = '''
 from cloudarena.scenarios.vm import policy
 
-@policy("mine")
+@policy("last-of-my-own")
 def mine(pms, vm, rng):
     """The last valid machine."""
     for m in range(len(pms.valid) - 1, -1, -1):

@@ -29,15 +29,22 @@ class SteppedPolicyWarning(UserWarning):
 class ArrayPolicy:
     """A policy that is one function of the arrays of a decision."""
 
-    def __init__(self, name: str, function: Callable[..., Any], signature: Callable[[], Any]):
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        signature: Callable[[], Any],
+        order: Callable[[Any], Any] | None = None,
+    ):
         self.name = name
         self.function = function
+        self.order = order
         self.__doc__ = function.__doc__
         self._signature = signature
 
     def __call__(self, decision: Any) -> Any:
         """Decides in plain Python."""
-        return self.function(*decision.arguments)
+        return self.function(*decision.arguments(self.order))
 
     def __repr__(self) -> str:
         return f"<policy {self.name}>"
@@ -86,11 +93,18 @@ class PolicyBook:
     def __iter__(self) -> Iterator[str]:
         return iter([*self._policies, *self._factories])
 
-    def __call__(self, name: str) -> Callable[[Callable[..., Any]], ArrayPolicy]:
-        """The decorator for a policy that is one function of arrays."""
+    def __call__(
+        self, name: str, order: Callable[[Any], Any] | None = None
+    ) -> Callable[[Callable[..., Any]], ArrayPolicy]:
+        """The decorator for a policy that is one function of arrays.
+
+        Args:
+            name: what users call it.
+            order: for scenarios with a queue, gives the key by which it is kept, lowest first.
+        """
 
         def register(function: Callable[..., Any]) -> ArrayPolicy:
-            policy = self._array_policy(name, function)
+            policy = self._array_policy(name, function, order)
             self._policies[name] = policy
             return policy
 
@@ -138,10 +152,19 @@ class PolicyBook:
             f"FILE.py:FUNCTION.{nearest(policy, self)}"
         )
 
-    def _array_policy(self, name: str, function: Callable[..., Any]) -> ArrayPolicy:
+    def signature(self) -> Any:
+        """The Numba signature of the array policies."""
         if self._signature is None:
             raise PolicyError(f"scenario {self.kind} has no policies that are functions of arrays")
-        return ArrayPolicy(name, function, self._signature)
+        return self._signature()
+
+    def _array_policy(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        order: Callable[[Any], Any] | None = None,
+    ) -> ArrayPolicy:
+        return ArrayPolicy(name, function, self.signature, order)
 
     def _adopt(self, policy: Any, name: str) -> Policy:
         """Takes a user's class, function of arrays, or function of a decision."""

@@ -53,7 +53,8 @@ def test_four_tasks_on_two_machines(heuristic):
 # OLB: (5, 0): task 0 to 1, 4. (5, 4): task 1 to 1, 5. (5, 5): a tie, task 2 to 0, 10. (10, 5):
 #     task 3 to 1, 14.
 # MET: as before, machine 0 later by 5: 16 and 1.
-# MCT: task 0: 7 > 4, to 1. Task 1: 8 > 5, to 1. Task 2: 10 < 11, to 0. Task 3: 14 = 14, a tie, to 0.
+# MCT: task 0: 7 > 4, to 1. Task 1: 8 > 5, to 1. Task 2: 10 < 11, to 0. Task 3: 14 = 14, a tie,
+#     to 0.
 # Min-min: earliest ends 4, 1, 6, 9 (a tie: machine 0). Task 1 to 1, 1. Task 0: 7 > 5; task 2:
 #     10 > 7; task 3: 9 < 10. Task 0 to 1, 5. Task 2: 10 < 11; task 3: 9: task 3 to 0, 9. Task 2:
 #     14 > 11, to 1, 11.
@@ -89,6 +90,9 @@ def test_duplex_takes_max_min_where_it_is_better():
     assert map_tasks(matrix, "min-min").makespan == 3
     assert map_tasks(matrix, "max-min").makespan == 2
     assert map_tasks(matrix, "duplex").assignment.tolist() == [1, 1, 0]
+    # Lengths 1 and 2: both end at 2, Min-min with task 0 on machine 0, Max-min with task 1 there.
+    assert map_tasks([[1, 1], [2, 2]], "max-min").assignment.tolist() == [1, 0]
+    assert map_tasks([[1, 1], [2, 2]], "duplex").assignment.tolist() == [0, 1]
 
 
 def test_ties_go_to_the_lowest_task_then_to_the_lowest_machine():

@@ -80,12 +80,11 @@ def test_a_star_finds_the_optimum_if_no_node_is_dropped(problem):
     assert map_tasks(etc, "a-star", ready=ready).makespan == pytest.approx(best, rel=1e-12)
 
 
-@pytest.mark.parametrize("heuristic", ["ga", "tabu"])
 @pytest.mark.parametrize("name", CLASSES)
-def test_the_genetic_algorithm_and_tabu_find_the_optimum_of_small_matrices(name, heuristic):
+def test_the_genetic_algorithm_finds_the_optimum_of_small_matrices(name):
     etc = generate_etc(name, tasks=7, machines=3, seed=2).times
     best = reference.optimum(etc.tolist(), [0.0] * 3)
-    assert map_tasks(etc, heuristic).makespan == pytest.approx(best, rel=1e-12)
+    assert map_tasks(etc, "ga").makespan == pytest.approx(best, rel=1e-12)
 
 
 @settings(max_examples=30)
@@ -147,7 +146,7 @@ def test_the_matrix_and_the_ready_times_are_not_changed(heuristic):
         (([[1.0, float("nan")]], "mct"), r"etc\[0, 1\]: nan is not allowed"),
         (([[1.0, float("inf")]], "mct"), r"etc\[0, 1\]: inf is not allowed"),
         (([[1e308], [1e308]], "mct"), "their sum is not finite"),
-        (([[1.0, 2.0]], "mct", 0, [1.0]), r"ready: the shape \(1,\) .* each of 2 machines"),
+        (([[1.0, 2.0]], "mct", 0, [1.0]), r"ready: shape \(1,\) .* each of 2 machines"),
         (([[1.0, 2.0]], "mct", 0, [1.0, -1.0]), r"ready\[1\]: -1.0 is not allowed: .* at least 0"),
     ],
 )

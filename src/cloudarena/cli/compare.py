@@ -37,7 +37,7 @@ def compare(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Policies side by side on the same work, with confidence intervals and a verdict.
+    """Policies side by side on the same work, with a verdict.
 
     Example: cloudarena compare vm/azure-like-10k --policies best-fit,random --out results
     """

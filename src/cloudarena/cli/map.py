@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloudarena.cli.options import Json, Out, Seed, people, print_json
+from cloudarena.cli.options import Json, Out, Seed, notices, people, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as Dictionary
@@ -51,6 +51,8 @@ def map_command(
 
     Example: cloudarena map --class consistent-high-high --tasks 512 --machines 16
     """
+    from rich.progress import track
+
     from cloudarena.mapping import HEURISTICS, lower_bound, map_tasks
     from cloudarena.mapping.solve import check_heuristic
 
@@ -58,7 +60,12 @@ def map_command(
     for name in names:
         check_heuristic(name)
     etc, source = _matrix(path, etc_class, tasks, machines, seed)
-    mappings = {name: map_tasks(etc.times, name, seed) for name in names}
+    console = notices()
+    mappings = {}
+    for name in track(
+        names, "heuristics", console=console, transient=True, disable=not console.is_terminal
+    ):
+        mappings[name] = map_tasks(etc.times, name, seed)
     summary = {
         "etc": source,
         "tasks": len(etc.tasks),
@@ -121,10 +128,10 @@ def _table(summary: Dictionary[str, Any]) -> Table:
     from cloudarena.report.numbers import format_number
 
     title = f"{summary['etc']}: {summary['tasks']:,} tasks on {summary['machines']:,} machines, "
-    title += (
-        f"seed {summary['seed']}; no makespan below {format_number(summary['lower_bound_s'])} s"
-    )
+    title += f"seed {summary['seed']}"
+    bound = f"No mapping can end before {format_number(summary['lower_bound_s'])} s."
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.caption, table.caption_justify = Text(bound), "left"
     table.add_column("heuristic", no_wrap=True)
     for column in ("makespan_s", "relative", "mean_finish_s"):
         table.add_column(column, justify="right", no_wrap=True)

@@ -32,7 +32,7 @@ def run(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """One run of one policy: its metrics, and with --out its tables as Parquet.
+    """One run of one policy: its metrics, and its tables with --out.
 
     Example: cloudarena run vm/azure-like-10k --policy best-fit --seed 1 --out results
     """

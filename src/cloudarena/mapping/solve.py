@@ -133,7 +133,7 @@ def _checked(
     free = np.zeros(machines) if ready is None else _numbers(ready, "ready")
     if free.shape != (machines,):
         raise CloudarenaError(
-            f"ready: the shape {free.shape} is not allowed: one number for each of {machines} machines"
+            f"ready: shape {free.shape} is not allowed: a number for each of {machines} machines"
         )
     _check_values(free, free >= 0.0, "ready", "at least 0")
     with np.errstate(over="ignore"):

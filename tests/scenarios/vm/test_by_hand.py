@@ -511,6 +511,26 @@ def test_a_delayed_vm_replays_its_readings_from_its_start() -> None:
     assert column(result, "end") == [3, 6]
 
 
+def test_readings_count_in_their_tick_in_long_runs_too() -> None:
+    # The kernel works in windows of 256 ticks: A lives through three of them, B starts at the end
+    # of one, C at the beginning of one; A ends with the second. Percents of 4 cores.
+    a = [k % 90 for k in range(512)]
+    b = [k % 7 for k in range(400)]
+    scenario = cloud(
+        vm(0, 512, cores=2, readings=a),
+        vm(255, 400, cores=1, readings=b),
+        vm(256, 1, cores=1, readings=[50]),
+        ticks=700,
+    )
+    result = play(scenario)
+    used = [0.0] * 700
+    for start, cores, readings in ((0, 2, a), (255, 1, b), (256, 1, [50])):
+        for k, percent in enumerate(readings):
+            used[start + k] += cores * percent / 100
+    assert column(result, "used_cores", "series") == pytest.approx(used, rel=1e-12, abs=0)
+    assert outcomes(result) == ["completed"] * 3
+
+
 def test_the_last_reading_holds_and_a_vm_without_readings_is_idle() -> None:
     scenario = cloud(vm(0, 4, cores=2, readings=[100, 50]), vm(0, 4, cores=2), ticks=5)
     assert column(play(scenario), "used_cores", "series") == [2, 1, 1, 1, 0]

@@ -41,7 +41,7 @@ NOT_ARRIVED, WAITING, RUNNING, COMPLETED, FAILED, REFUSED, KILLED = range(7)
 REFUSE = -1
 """The action that turns a request away. ``-1 - n`` puts it off by n delays."""
 
-NOT_BEGUN, ENDED, DECIDE, LOG_FULL, NO_SUCH_MACHINE, NOT_VALID = range(6)
+ENDED, DECIDE, LOG_FULL, NO_SUCH_MACHINE, NOT_VALID = range(5)
 """Where a run stands; the last two are actions that are not allowed."""
 
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 import pyarrow as pa
 
-from cloudarena.contract import Policy, RecordLevel, Result, Simulation
+from cloudarena.compiled_run import CompiledRun, read_only, whole_millionths
+from cloudarena.contract import RecordLevel, Result
 from cloudarena.engine.calendar import make_calendar
-from cloudarena.engine.compiled import compiled_as
 from cloudarena.engine.recorder import grown, is_full, make_log, recorded
-from cloudarena.engine.streams import stream
 from cloudarena.errors import InvalidAction
-from cloudarena.policies import ArrayPolicy
 from cloudarena.scenarios.vm import kernel
 from cloudarena.scenarios.vm.kernel import MICRO, Machines, Request, World
 from cloudarena.scenarios.vm.metrics import measure
-from cloudarena.scenarios.vm.policies import empty_machines, signature
+from cloudarena.scenarios.vm.policies import empty_machines, policy
 from cloudarena.scenarios.vm.spec import VmScenario
 from cloudarena.version import __version__
 from cloudarena.workloads.vms import CATEGORIES, VmWorkload
@@ -48,24 +44,24 @@ class VmDecision:
         """Which machines may take the VM."""
         return self.machines.valid
 
-    @property
-    def arguments(self) -> tuple[Machines, Request, np.random.Generator]:
-        """What a policy that is a function of arrays takes."""
+    def arguments(self, order: Any = None) -> tuple[Machines, Request, np.random.Generator]:
+        """What a policy that is a function of arrays takes; requests have no other order."""
         return self.machines, self.request, self.rng
 
 
-class VmSimulation(Simulation):
+class VmSimulation(CompiledRun):
     """A run of a data centre."""
+
+    ended, deciding, full = kernel.ENDED, kernel.DECIDE, kernel.LOG_FULL
+    kernel_play = staticmethod(kernel.play)
+    book = policy
 
     def __init__(self, scenario: VmScenario, seed: int, record: RecordLevel) -> None:
         self.scenario = scenario
-        self.seed = seed
         self._workload = scenario.load_workload(seed)
-        self.world = build_world(scenario, self._workload, record)
+        super().__init__(build_world(scenario, self._workload, record), seed)
         self._record = record
-        self._rng = stream(seed, "policy")
-        self._views = Machines(*(_read_only(column) for column in self.world.machines))
-        self._status = kernel.NOT_BEGUN
+        self._views = Machines(*(read_only(column) for column in self.world.machines))
 
     @property
     def now(self) -> float:
@@ -75,43 +71,24 @@ class VmSimulation(Simulation):
     @property
     def decision(self) -> VmDecision | None:
         """The request to be placed; None when the run has ended."""
-        if self._status == kernel.NOT_BEGUN:
-            self._status = kernel.act(self.world, 0)
-        if self._status != kernel.DECIDE:
+        if not self.is_deciding:
             return None
-        request = kernel.request_of(self.world)
-        return VmDecision(self.now, request, self._views, self._rng)
+        return VmDecision(self.now, kernel.request_of(self.world), self._views, self.rng)
 
     def apply(self, action: Any) -> None:
         """Places, puts off or refuses the request."""
-        if self.decision is None:
+        if not self.is_deciding:
             raise InvalidAction("the run has ended: there is nothing to decide")
         number = _whole_number(action)
         if is_full(self.world.decisions):
             self._make_room()
         self._go_on(kernel.act(self.world, number))
 
-    def play(self, policy: Policy) -> None:
-        """Runs to the end: compiled if the policy is a function of arrays, else stepped."""
-        code = policy.machine_code if isinstance(policy, ArrayPolicy) else None
-        if code is None:
-            super().play(policy)
-            return
-        run_on = _compiled_play(numba.typeof(self.world))
-        status = run_on(self.world, code, self._rng)
-        while status == kernel.LOG_FULL:
-            self._make_room()
-            status = run_on(self.world, code, self._rng)
-        self._go_on(status)
+    def _first_decision(self) -> int:
+        return int(kernel.act(self.world, 0))
 
     def _make_room(self) -> None:
         self.world = self.world._replace(decisions=grown(self.world.decisions))
-
-    def _go_on(self, status: int) -> None:
-        if status in (kernel.NO_SUCH_MACHINE, kernel.NOT_VALID):
-            self._status = kernel.DECIDE
-            raise InvalidAction(self._why_not(status))
-        self._status = status
 
     def _why_not(self, status: int) -> str:
         """Why the last action is not allowed, with the numbers that say so."""
@@ -181,14 +158,14 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
     machines = empty_machines(count)
     machines.cores[:] = machines.free_cores[:] = cores
     machines.memory_gb[:] = machines.free_memory_gb[:] = memory
-    machines.limit_cores[:] = _micro(cores * rates.cpu) / MICRO
+    machines.limit_cores[:] = whole_millionths(cores * rates.cpu) / MICRO
     machines.rack[:] = scenario.racks()
     fleet = kernel.Fleet(
-        cores=_micro(cores),
-        memory=_micro(memory),
-        cores_limit=_micro(cores * rates.cpu),
-        memory_limit=_micro(memory * rates.memory),
-        use_limit=100.0 * _micro(cores * rates.utilisation),
+        cores=whole_millionths(cores),
+        memory=whole_millionths(memory),
+        cores_limit=whole_millionths(cores * rates.cpu),
+        memory_limit=whole_millionths(memory * rates.memory),
+        use_limit=100.0 * whole_millionths(cores * rates.utilisation),
         idle_w=column([k.power.idle_w for k in kinds]),
         busy_w=column([k.power.busy_w for k in kinds]),
         curve_r=column([k.power.r for k in kinds]),
@@ -196,8 +173,8 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
     demand = kernel.Demand(
         arrival=workload.created,
         lifetime=workload.lifetime,
-        cores=_micro(workload.cores),
-        memory=_micro(workload.memory_gb),
+        cores=whole_millionths(workload.cores),
+        memory=whole_millionths(workload.memory_gb),
         category=workload.category,
         subscription=workload.subscription,
         deployment=workload.deployment,
@@ -251,25 +228,6 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
             vms=np.zeros(shape, np.int64),
         ),
     )
-
-
-@cache
-def _compiled_play(world: Any) -> Any:
-    """The kernel for a whole run, compiled for policies as first-class functions."""
-    policy = signature()
-    return compiled_as(
-        kernel.play, numba.int64(world, numba.types.FunctionType(policy), policy.args[2])
-    )
-
-
-def _micro(values: np.ndarray) -> np.ndarray:
-    return np.round(values * MICRO).astype(np.int64)
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _whole_number(action: Any) -> int:

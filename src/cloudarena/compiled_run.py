@@ -1,0 +1,100 @@
+"""A run whose state is a NamedTuple of arrays and whose time is moved by a compiled kernel."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+
+from cloudarena.contract import Policy, Simulation
+from cloudarena.engine.compiled import compiled_as
+from cloudarena.engine.streams import stream
+from cloudarena.errors import InvalidAction
+from cloudarena.policies import ArrayPolicy, PolicyBook
+
+
+class CompiledRun(Simulation):
+    """What the runs of all scenarios with array policies share: stepping, and playing compiled.
+
+    A scenario says what its kernel calls the states of a run, and how to make room when the
+    kernel comes back because something is full.
+    """
+
+    ended: int
+    deciding: int
+    full: int
+    """The kernel's statuses; any other is an action that is not allowed."""
+    kernel_play: Callable[..., Any]
+    """``play(world, policy, rng) -> status``, not yet compiled."""
+    book: PolicyBook
+
+    def __init__(self, world: Any, seed: int) -> None:
+        self.world = world
+        self.seed = seed
+        self.rng = stream(seed, "policy")
+        self._status: int | None = None
+
+    @abstractmethod
+    def _first_decision(self) -> int:
+        """Moves to the first decision; returns the status."""
+
+    @abstractmethod
+    def _make_room(self) -> None:
+        """Makes room for what is full."""
+
+    @abstractmethod
+    def _why_not(self, status: int) -> str:
+        """Why the last action is not allowed."""
+
+    @property
+    def is_deciding(self) -> bool:
+        """Whether something is to be decided; moves to the first decision if need be."""
+        if self._status is None:
+            self._status = self._first_decision()
+        return self._status == self.deciding
+
+    def _go_on(self, status: int) -> None:
+        """Takes note of where the kernel stands, or says why an action is not allowed."""
+        if status not in (self.ended, self.deciding):
+            self._status = self.deciding
+            raise InvalidAction(self._why_not(status))
+        self._status = status
+
+    def play(self, policy: Policy) -> None:
+        """Runs to the end: compiled if the policy is a function of arrays, else stepped."""
+        if not isinstance(policy, ArrayPolicy) or policy.machine_code is None:
+            super().play(policy)
+            return
+        code = policy.machine_code
+        self._prepare(policy)
+        run_on = _compiled_play(self.kernel_play, numba.typeof(self.world), self.book.signature())
+        status = run_on(self.world, code, self.rng)
+        while status == self.full:
+            self._make_room()
+            status = run_on(self.world, code, self.rng)
+        self._go_on(int(status))
+
+    def _prepare(self, policy: ArrayPolicy) -> None:
+        """Gets the state ready for a policy, where the policy asks for more than arrays."""
+
+
+@cache
+def _compiled_play(play: Callable[..., Any], world: Any, policy: Any) -> Any:
+    """The kernel for a whole run, compiled for policies as first-class functions."""
+    return compiled_as(play, numba.int64(world, numba.types.FunctionType(policy), policy.args[-1]))
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def whole_millionths(values: np.ndarray) -> np.ndarray:
+    """Sizes as whole numbers of a millionth, in which kernels count."""
+    return np.round(values * 1_000_000).astype(np.int64)
