@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 
 def completion(etc, loads, task, machine):
@@ -117,3 +118,24 @@ def _improve(etc, ready, mapping, i, j):
             mapping[:] = changed
             return True
     return False
+
+
+def annealing(etc, ready, rng):
+    """Simulated annealing that adds up all loads anew for each mapping."""
+    tasks, machines = len(etc), len(ready)
+    mapping = [int(rng.random() * machines) for _ in range(tasks)]
+    temperature = max(finish(etc, mapping, ready))
+    seen, unchanged = [mapping], 0
+    while unchanged < 150 and temperature >= 1e-200:
+        task = int(rng.random() * tasks)
+        changed = list(mapping)
+        changed[task] = int(rng.random() * machines)
+        old, new = max(finish(etc, mapping, ready)), max(finish(etc, changed, ready))
+        if new < old or rng.random() > 1.0 / (1.0 + math.exp((old - new) / temperature)):
+            mapping = changed
+            seen.append(mapping)
+            unchanged = unchanged + 1 if new == old else 0
+        else:
+            unchanged += 1
+        temperature *= 0.9
+    return min(seen, key=lambda mapping: max(finish(etc, mapping, ready)))

@@ -9,6 +9,7 @@ from cloudarena.engine.streams import stream
 from cloudarena.errors import CloudarenaError
 from cloudarena.mapping import CLASSES, HEURISTICS, generate_etc, lower_bound, map_tasks
 from cloudarena.mapping.a_star import a_star
+from cloudarena.mapping.annealing import simulated_annealing
 from cloudarena.mapping.tabu import tabu_search
 
 from . import reference
@@ -96,13 +97,40 @@ def test_the_genetic_algorithm_is_never_worse_than_min_min(problem, seed):
     assert map_tasks(etc, "duplex", seed, ready).makespan <= least
 
 
-@settings(max_examples=40)
+@pytest.mark.parametrize("name", CLASSES)
+def test_nor_is_it_worse_on_large_matrices(name):
+    etc = generate_etc(name, tasks=256, machines=16, seed=1).times
+    assert map_tasks(etc, "ga").makespan < map_tasks(etc, "min-min").makespan
+
+
+@settings(max_examples=200)
 @given(problems(tasks=7, machines=3), st.integers(0, 3))
 def test_tabu_equals_the_search_that_tries_everything(problem, seed):
     etc = np.ceil(np.minimum(problem[0], 50.0))
     ready = np.array(problem[1])
     expected = reference.tabu(etc.tolist(), ready.tolist(), stream(seed, "t"), hops=20, tries=10)
     assert tabu_search(etc, ready, stream(seed, "t"), 20, 10).tolist() == expected
+
+
+@settings(max_examples=30)
+@given(problems(tasks=20), st.integers(0, 3))
+def test_annealing_equals_the_search_that_adds_up_everything(problem, seed):
+    etc = np.ceil(np.minimum(problem[0], 50.0))
+    ready = np.array(problem[1])
+    expected = reference.annealing(etc.tolist(), ready.tolist(), stream(seed, "a"))
+    assert simulated_annealing(etc, ready, stream(seed, "a")).tolist() == expected
+
+
+@pytest.mark.parametrize("heuristic", ["sa", "gsa"])
+def test_annealing_leaves_its_random_beginning_behind(heuristic):
+    etc = generate_etc("inconsistent-high-low", tasks=64, machines=8).times
+    rng = np.random.default_rng(0)
+    drawn = [reference.finish(etc, rng.integers(0, 8, 64), np.zeros(8)) for _ in range(200)]
+    usual = np.median([max(loads) for loads in drawn])
+    assert map_tasks(etc, heuristic).makespan < 0.8 * usual
+    # Genetic annealing has as many mappings to begin with as were drawn here.
+    if heuristic == "gsa":
+        assert map_tasks(etc, heuristic).makespan < 0.8 * min(max(loads) for loads in drawn)
 
 
 @pytest.mark.parametrize(("live_nodes", "expansions"), [(1, 10_000), (4, 10_000), (1024, 7)])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from cloudarena.cli import trace_vm
+from cloudarena.cli import trace_jobs, trace_vm
 from cloudarena.cli.options import Json, Overrides, Seed, people, print_json
 from cloudarena.errors import CloudarenaError, TraceError
 
@@ -39,7 +39,7 @@ class TraceKind(Protocol):
         """The figures of a scenario's workload under a seed."""
 
 
-KINDS: tuple[TraceKind, ...] = (trace_vm,)
+KINDS: tuple[TraceKind, ...] = (trace_vm, trace_jobs)
 ENDINGS = (".parquet", ".csv", ".csv.gz")
 
 app = typer.Typer(

@@ -124,7 +124,7 @@ def _choose(batch: pa.Table, status: str | None) -> tuple[NDArray[np.bool_], NDA
     wanted = np.ones(len(batch), np.bool_)
     if status is not None:
         words = batch["status"].combine_chunks()
-        wanted = np.array(words.dictionary.to_pylist() + [None]) == status
+        wanted = np.array([*words.dictionary.to_pylist(), None]) == status
         wanted = wanted[pc.fill_null(words.indices, len(words.dictionary)).to_numpy()]
     amount, start, end, cpu, memory = (batch[name].to_numpy() for name in NUMBERS)
     complete = np.ones(len(batch), np.bool_)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import compiled
-
 
 def parent_lists(
     tasks: int, edges: NDArray[np.int64]
@@ -34,9 +32,23 @@ def task_levels(first_parent: NDArray[np.int64], parents: NDArray[np.int64]) -> 
 
     Tasks that wait for themselves, through whatever others, have the level -1.
     """
-    if len(parents) == 0:
-        return np.zeros(len(first_parent) - 1, np.int64)
-    levels: NDArray[np.int64] = _levels(first_parent, parents)
+    tasks = len(first_parent) - 1
+    child = np.repeat(np.arange(tasks), np.diff(first_parent))
+    children = child[np.argsort(parents, kind="stable")]
+    count = np.bincount(parents, minlength=tasks)
+    first_child = np.cumsum(count) - count
+    # Kahn's algorithm, a level at a time: a task is ready when all its parents are done.
+    missing = np.diff(first_parent)
+    levels = np.where(missing == 0, 0, -1)
+    ready, level = np.flatnonzero(missing == 0), 0
+    while len(ready):
+        level += 1
+        begin, length = first_child[ready], count[ready]
+        within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+        reached, times = np.unique(children[np.repeat(begin, length) + within], return_counts=True)
+        missing[reached] -= times
+        ready = reached[missing[reached] == 0]
+        levels[ready] = level
     return levels
 
 
@@ -50,49 +62,12 @@ def circle(
     stuck = np.flatnonzero(levels < 0)
     if len(stuck) == 0:
         return []
-    task, path, place = int(stuck[0]), [], {}
+    path: list[int] = []
+    place: dict[int, int] = {}
+    task = int(stuck[0])
     while task not in place:
         place[task] = len(path)
         path.append(task)
         before = parents[first_parent[task] : first_parent[task + 1]]
         task = int(before[levels[before] < 0][0])
     return path[place[task] :]
-
-
-@compiled
-def _levels(first_parent: NDArray[np.int64], parents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Kahn's algorithm: a task's level is known when those of all its parents are."""
-    tasks = len(first_parent) - 1
-    first_child = np.zeros(tasks + 1, np.int64)
-    for parent in parents:
-        first_child[parent + 1] += 1
-    for task in range(tasks):
-        first_child[task + 1] += first_child[task]
-    children = np.empty(len(parents), np.int64)
-    filled = first_child[:-1].copy()
-    for task in range(tasks):
-        for k in range(first_parent[task], first_parent[task + 1]):
-            children[filled[parents[k]]] = task
-            filled[parents[k]] += 1
-    missing = first_parent[1:] - first_parent[:-1]
-    levels = np.where(missing == 0, 0, -1)
-    reached = np.zeros(tasks, np.int64)
-    ready = np.empty(tasks, np.int64)
-    end = 0
-    for task in range(tasks):
-        if missing[task] == 0:
-            ready[end] = task
-            end += 1
-    begin = 0
-    while begin < end:
-        task = ready[begin]
-        begin += 1
-        for k in range(first_child[task], first_child[task + 1]):
-            child = children[k]
-            reached[child] = max(reached[child], levels[task] + 1)
-            missing[child] -= 1
-            if missing[child] == 0:
-                levels[child] = reached[child]
-                ready[end] = child
-                end += 1
-    return levels

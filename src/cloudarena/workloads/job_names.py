@@ -68,14 +68,34 @@ def edges_by_name(job: NDArray[np.int64], names: pa.Array) -> tuple[NDArray[np.i
     count = np.diff(first)[codes]
     task = np.repeat(np.arange(len(job)), count)
     within = np.arange(len(task)) - np.repeat(np.cumsum(count) - count, count)
-    keys = job[task] * LARGEST_NUMBER + wanted[first[codes[task]] + within]
+    edges, missing = find_parents(task, wanted[first[codes[task]] + within], job, number[codes])
+    return edges, int(missing.sum())
 
-    rows = np.flatnonzero(number[codes] >= 0)
-    known = job[rows] * LARGEST_NUMBER + number[codes[rows]]
+
+def find_parents(
+    task: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    job: NDArray[np.int64],
+    number: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The edges from tasks to all tasks of their job that have a wanted number.
+
+    Args:
+        task: tasks that wait; one stands as often as it has wants.
+        wanted: the number that each waits for, less than ``LARGEST_NUMBER``.
+        job: the job of every task.
+        number: the number of every task, -1 for none.
+
+    Returns:
+        Rows of (task, parent), and for each want whether there is no such task.
+    """
+    keys = job[task] * LARGEST_NUMBER + wanted
+    rows = np.flatnonzero(number >= 0)
+    known = job[rows] * LARGEST_NUMBER + number[rows]
     order = np.argsort(known, kind="stable")
     rows, known = rows[order], known[order]
     begin, end = np.searchsorted(known, keys, "left"), np.searchsorted(known, keys, "right")
     found = end - begin
     within = np.arange(found.sum()) - np.repeat(np.cumsum(found) - found, found)
     parent = rows[np.repeat(begin, found) + within]
-    return np.column_stack((np.repeat(task, found), parent)), int((found == 0).sum())
+    return np.column_stack((np.repeat(task, found), parent)), found == 0

@@ -125,7 +125,7 @@ def assemble(
 
 
 def task_rules(
-    instances: NDArray[np.int64],
+    instances: NDArray[Any],
     demand: NDArray[np.float64],
     duration: NDArray[np.float64],
     estimate: NDArray[np.float64],
