@@ -77,7 +77,10 @@ def _allowed(kind: str, context: dict[str, Any], message: str) -> str:
 def explain(problems: Sequence[Any]) -> str:
     """Turns pydantic's list of errors into one line each: field, value, what is allowed."""
     lines = []
+    deeper = {tuple(problem["loc"][:-k]) for problem in problems for k in range(1, 9)}
     for problem in problems:
+        if problem["type"] == "too_short" and tuple(problem["loc"]) in deeper:
+            continue  # entries are missing only because they are wrong, which is said already
         kind, context = problem["type"], problem.get("ctx", {})
         location = [part for part in problem["loc"] if not _is_union_branch(part, problem)]
         path = field_path(location) or "spec"

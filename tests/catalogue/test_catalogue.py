@@ -155,3 +155,9 @@ def test_loading_a_dict_leaves_it_as_it_was():
     data = spec()
     cloudarena.load(data, ["machines[0].count=9"])
     assert data == spec()
+
+
+def test_a_wrong_entry_does_not_make_its_list_too_short():
+    with pytest.raises(SpecError) as error:
+        cloudarena.load(spec(machines=[{"count": 1, "cores": 0, "memory_gb": 1}]))
+    assert len(str(error.value).splitlines()) == 1

@@ -134,7 +134,7 @@ def test_compare_as_json(cloudarena):
         (["run", "missing.yaml"], "missing.yaml: does not exist"),
         (["policies", "vn"], "Did you mean 'vm'"),
         (["compare", "vm/toy", "--replications", "0"], "replications: 0 is not allowed"),
-        (["run", "vm/toy", "--seed", "-1"], "seed: -1 is not allowed: at least 0"),
+        (["run", "vm/toy", "--seed", "-1"], "seed: -1 is not allowed: a whole number, at least 0"),
         (["run"], "Missing argument"),
         (["runn"], "No such command"),
     ],

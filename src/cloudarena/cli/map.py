@@ -45,7 +45,7 @@ def map_command(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Independent tasks onto different machines: which heuristic ends first.
+    """Tasks onto different machines, by the classic heuristics.
 
     Example: cloudarena map etc.csv --heuristic min-min,sufferage,ga --out results
 

@@ -7,9 +7,10 @@ named by a hash of all sources that hold compiled code.
 
 from __future__ import annotations
 
-import getpass
+import atexit
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -19,32 +20,34 @@ from typing import Any
 import numba
 
 PACKAGE = Path(__file__).parent.parent
-COMPILES = (b"engine.compiled", b"PolicyBook(")
-"""What a source says that holds compiled code: it imports this module, or registers policies."""
+SHOWS_ONLY = ("cli", "report", "web", "catalogue", "experiments")
+"""Rooms without compiled code: their sources do not count."""
 
 
 def source_fingerprint(package: Path = PACKAGE) -> str:
-    """A hash of every source that holds compiled code, and of the Numba version."""
+    """A hash of every source that compiled code may come from, and of the Numba version."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     for file in sorted(package.rglob("*.py")):
-        source = file.read_bytes()
-        if any(word in source for word in COMPILES):
-            digest.update(str(file.relative_to(package)).encode())
-            digest.update(source)
+        name = file.relative_to(package)
+        if name.parts[0] not in SHOWS_ONLY:
+            digest.update(name.as_posix().encode())
+            digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def cache_folder(package: Path = PACKAGE) -> Path:
-    """The user's cache folder for this version of the sources, or a temporary one."""
-    home = os.environ.get("CLOUDARENA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    base = Path(home) if home else Path.home() / ".cache"
-    folder = base / "cloudarena" / f"numba-{source_fingerprint(package)}"
+    """The user's cache folder for this version of the sources; a temporary one if it must be."""
     try:
+        home = os.environ.get("CLOUDARENA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+        base = Path(home) if home else Path.home() / ".cache"
+        folder = base / "cloudarena" / f"numba-{source_fingerprint(package)}"
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
-    except OSError:
-        return Path(tempfile.gettempdir()) / f"cloudarena-{getpass.getuser()}" / folder.name
+    except (OSError, RuntimeError):  # no home, or one that cannot be written to
+        folder = Path(tempfile.mkdtemp(prefix="cloudarena-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
 
 numba.config.CACHE_DIR = str(cache_folder())  # type: ignore[attr-defined]

@@ -16,8 +16,8 @@ from cloudarena.errors import SpecError
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
     """The generator of one purpose, such as ``arrivals`` or ``policy``, under a seed."""
-    if seed < 0:
-        raise SpecError(f"seed: {seed} is not allowed: at least 0")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise SpecError(f"seed: {seed!r} is not allowed: a whole number, at least 0")
     digest = hashlib.sha256(purpose.encode()).digest()
     key = (int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:8], "little"))
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(int(seed), spawn_key=key)))

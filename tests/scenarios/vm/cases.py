@@ -133,7 +133,7 @@ def machine_types(draw: Any) -> list[dict[str, Any]]:
                 "power": {
                     "idle_w": idle,
                     "busy_w": idle + draw(st.sampled_from([0.0, 9.0, 65.0, 100.0])),
-                    "r": draw(st.sampled_from([0.5, 1.0, 1.4, 2.0])),
+                    "r": draw(st.sampled_from([1.0, 1.4, 1.7, 2.0])),
                 },
             }
         )

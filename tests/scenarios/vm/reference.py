@@ -192,7 +192,7 @@ def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
                 overloaded_vms += len(machine.vms)
                 if spec.overload == "kill":
                     for vm in machine.vms:
-                        vm.outcome, vm.end, vm.paid_ticks = "killed", tick, 0
+                        vm.outcome, vm.end, vm.paid_ticks = "killed", tick + 1, 0
                     machine.vms = []
             for vm in machine.vms:
                 vm.paid_ticks += 1

@@ -417,6 +417,7 @@ def kill_all(world: World, machine: int) -> None:
             totals.billed_memory_ticks -= paid_ticks * world.demand.memory[vm]
             totals.killed += 1
             release(world, vm, KILLED)
+            world.vms.end[vm] = clock.tick + 1  # it has lived in this tick
     for k in range(clock.tick - clock.window_start + 1, WINDOW):
         world.used[machine, k] = 0.0
 

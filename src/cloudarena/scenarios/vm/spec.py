@@ -44,7 +44,8 @@ class PowerCurve(Spec):
 
     idle_w: float = Field(120.0, ge=0)
     busy_w: float = Field(185.0, ge=0)
-    r: float = Field(1.4, gt=0)
+    r: float = Field(1.4, ge=1, le=2)
+    """Beyond 1 to 2 the curve would leave the range from idle to busy."""
 
     @model_validator(mode="after")
     def _busy_above_idle(self) -> PowerCurve:
@@ -162,7 +163,7 @@ class Openb(Spec):
 class InlineVm(Spec):
     """One VM written into the spec."""
 
-    created: int = Field(ge=0)
+    created: int = Field(ge=0, le=LAST_TICK)
     lifetime: int = Field(ge=1, le=LAST_TICK)
     cores: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
     memory_gb: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
@@ -240,7 +241,7 @@ class VmScenario(Scenario):
 
     scenario: Literal["vm"]
     ticks: int = Field(8638, ge=1, le=LAST_TICK)
-    tick_seconds: float = Field(300.0, gt=0)
+    tick_seconds: float = Field(300.0, gt=0, le=1e7)
     machines: tuple[MachineType, ...] = Field(min_length=1)
     hierarchy: Hierarchy = Hierarchy()
     oversubscription: Oversubscription = Oversubscription()
