@@ -76,13 +76,11 @@ def counts_of(scenario: VmScenario) -> dict[str, int]:
     start = vms["start"].drop_null().to_numpy()
     placed = vms.filter(vms["start"].is_valid())
     end = placed["end"].fill_null(scenario.ticks).to_numpy()
-    killed = placed["outcome"].to_pylist().count("killed")
     return {
         "requests": len(vms),
         "decisions": len(tables["decisions"]),
         "departures": placed["outcome"].to_pylist().count("completed"),
-        # A VM reads its CPU in the tick in which it is killed, too.
-        "readings": int((end - start).sum()) + killed,
+        "readings": int((end - start).sum()),
     }
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import lean
 
 
 class Calendar(NamedTuple):
@@ -34,26 +34,26 @@ def make_calendar(capacity: int) -> Calendar:
     )
 
 
-@compiled
+@lean
 def size(calendar: Calendar) -> int:
     """How many events are in the calendar."""
     return calendar.counters[0]
 
 
-@compiled
+@lean
 def next_time(calendar: Calendar) -> float:
     """The time of the earliest event; infinity when there is none."""
     return calendar.times[0] if calendar.counters[0] > 0 else np.inf
 
 
-@compiled
+@lean
 def _before(calendar: Calendar, a: int, b: int) -> bool:
     if calendar.times[a] != calendar.times[b]:
         return calendar.times[a] < calendar.times[b]
     return calendar.sequence[a] < calendar.sequence[b]
 
 
-@compiled
+@lean
 def _swap(calendar: Calendar, a: int, b: int) -> None:
     times, sequence, payloads, _ = calendar
     times[a], times[b] = times[b], times[a]
@@ -61,7 +61,7 @@ def _swap(calendar: Calendar, a: int, b: int) -> None:
     payloads[a], payloads[b] = payloads[b], payloads[a]
 
 
-@compiled
+@lean
 def push(calendar: Calendar, time: float, payload: int) -> None:
     """Adds an event."""
     place = calendar.counters[0]
@@ -80,7 +80,7 @@ def push(calendar: Calendar, time: float, payload: int) -> None:
         place = parent
 
 
-@compiled
+@lean
 def pop(calendar: Calendar) -> int:
     """Removes the earliest event and returns its payload."""
     if calendar.counters[0] == 0:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import lean
 
 JOULES_PER_KWH = 3.6e6
 
 
-@compiled
+@lean
 def power_w(idle_w: float, busy_w: float, r: float, utilisation: float) -> float:
     """Power of a machine in watts at a CPU utilisation (1 is all cores; more counts as 1).
 

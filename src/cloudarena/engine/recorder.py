@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import lean
 
 
 class Log(NamedTuple):
@@ -38,13 +38,13 @@ def recorded(log: Log) -> NDArray[np.int64]:
     return log.rows[: log.length[0]]
 
 
-@compiled
+@lean
 def is_full(log: Log) -> bool:
     """Whether the next row needs more room. A log that is off is never full."""
     return len(log.rows) > 0 and log.length[0] == len(log.rows)
 
 
-@compiled
+@lean
 def append(log: Log, row: tuple[int, ...]) -> None:
     """Appends a row, unless the log is off."""
     if len(log.rows) == 0:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.calendar import Calendar, next_time, pop, push, size
-from cloudarena.engine.compiled import compiled, inner
+from cloudarena.engine.compiled import inner, lean
 from cloudarena.engine.power import power_w
 from cloudarena.engine.recorder import Log, append, is_full
 
@@ -198,7 +198,8 @@ class World(NamedTuple):
     vms: Vms
     allocated_cores: NDArray[np.int64]
     allocated_memory: NDArray[np.int64]
-    used: NDArray[np.float64]  # (machines, WINDOW): what VMs use in the ticks of the window
+    used: NDArray[np.float64]  # what VMs use of each machine in this tick
+    ahead: NDArray[np.float64]  # (machines, WINDOW): the same in each tick of the window
     order: NDArray[np.int64]  # VMs in the order of their placement, less those found dead
     departures: Calendar
     retries: Calendar
@@ -212,7 +213,7 @@ class World(NamedTuple):
     series: Series
 
 
-@compiled
+@lean
 def request_of(world: World) -> Request:
     """The request that is to be decided."""
     clock, demand = world.clock[0], world.demand
@@ -244,9 +245,10 @@ def show_allocation(world: World, machine: int) -> None:
 
 @inner
 def show_use(world: World, machine: int) -> None:
-    """Brings a machine's utilisation and power up to date for the current tick."""
+    """Brings a machine's use, utilisation and power up to date for the current tick."""
     clock, fleet = world.clock[0], world.fleet
-    used = world.used[machine, clock.tick - clock.window_start]
+    used = world.ahead[machine, clock.tick - clock.window_start]
+    world.used[machine] = used
     utilisation = used / (100.0 * fleet.cores[machine])
     world.machines.utilisation[machine] = utilisation
     world.machines.power_w[machine] = power_w(
@@ -262,9 +264,12 @@ def add_use(world: World, vm: int, first: int) -> None:
     last = min(world.vms.end[vm], clock.window_start + WINDOW)
     cores = float(demand.cores[vm])
     shift = demand.first_reading[vm] - start
-    machine, origin = world.vms.machine[vm], clock.window_start
-    for tick in range(first, last):
-        world.used[machine, tick - origin] += cores * demand.readings[shift + tick]
+    # Slices, since an index that might be negative keeps the loop from running four at a time.
+    origin = clock.window_start
+    ahead = world.ahead[world.vms.machine[vm], first - origin : last - origin]
+    readings = demand.readings[shift + first : shift + last]
+    for k in range(len(ahead)):
+        ahead[k] += cores * readings[k]
 
 
 @inner
@@ -272,9 +277,7 @@ def move_window(world: World) -> None:
     """Sums up the next window's use, in the order in which the live VMs were placed."""
     clock = world.clock[0]
     clock.window_start = clock.tick
-    for machine in range(len(world.fleet.cores)):
-        for k in range(WINDOW):
-            world.used[machine, k] = 0.0
+    world.ahead[:] = 0.0
     kept = 0
     for k in range(clock.placed):
         vm = world.order[k]
@@ -344,13 +347,12 @@ def mark_valid(world: World, vm: int) -> int:
     count = 0
     if world.demand.category[vm] == DELAY_INSENSITIVE:
         use = 100.0 * cores
-        k = world.clock[0].tick - world.clock[0].window_start
         for m in range(len(fleet.cores)):
             valid = (
                 (machines.sharing[m] != SEPARATE)
                 & (world.allocated_cores[m] + cores <= fleet.cores_limit[m])
                 & (world.allocated_memory[m] + memory <= fleet.memory_limit[m])
-                & (world.used[m, k] + use <= fleet.use_limit[m])
+                & (world.used[m] + use <= fleet.use_limit[m])
             )
             machines.valid[m] = valid
             count += valid
@@ -418,8 +420,7 @@ def kill_all(world: World, machine: int) -> None:
             totals.killed += 1
             release(world, vm, KILLED)
             world.vms.end[vm] = clock.tick + 1  # it has lived in this tick
-    for k in range(clock.tick - clock.window_start + 1, WINDOW):
-        world.used[machine, k] = 0.0
+    world.ahead[machine, clock.tick - clock.window_start + 1 :] = 0.0
 
 
 @inner
@@ -429,10 +430,9 @@ def record_series(world: World) -> None:
     row = clock.tick // world.rules.series_every
     if clock.tick % world.rules.series_every != 0 or row >= len(series.totals):
         return
-    k = clock.tick - clock.window_start
     for m in range(len(world.fleet.cores)):
         series.totals[row, 0] += machines.allocated_cores[m]
-        series.totals[row, 1] += world.used[m, k] / (100.0 * MICRO)
+        series.totals[row, 1] += world.used[m] / (100.0 * MICRO)
         series.totals[row, 2] += machines.power_w[m]
     series.totals[row, 3] = clock.live
     series.totals[row, 4] = size(world.retries)
@@ -449,34 +449,31 @@ def record_series(world: World) -> None:
 @inner
 def end_tick(world: World) -> None:
     """Counts what the tick has cost and earned, and meets overload."""
-    clock, totals, fleet = world.clock[0], world.totals[0], world.fleet
-    k = clock.tick - clock.window_start
+    totals, fleet = world.totals[0], world.fleet
     record_series(world)
-    watts, used, cores, memory = 0.0, 0.0, 0, 0
+    watts, used, cores, billed_cores, billed_memory = 0.0, 0.0, 0, 0, 0
     for m in range(len(fleet.cores)):
         watts += world.machines.power_w[m]
-        used += world.used[m, k]
+        used += world.used[m]
         cores += world.allocated_cores[m]
         world.machine_watt_ticks[m] += world.machines.power_w[m]
-        world.machine_used_ticks[m] += world.used[m, k]
+        world.machine_used_ticks[m] += world.used[m]
         if world.allocated_cores[m] > fleet.cores[m]:
             totals.oversubscribed += 1
             world.machine_oversubscribed[m] += 1
-        if world.used[m, k] > 100.0 * fleet.cores[m]:
+        if world.used[m] > 100.0 * fleet.cores[m]:
             totals.overloaded_machines += 1
             totals.overloaded_vms += world.machines.vms[m]
             world.machine_overloaded[m] += 1
             if world.rules.kill:
                 kill_all(world, m)
+        billed_cores += world.allocated_cores[m]
+        billed_memory += world.allocated_memory[m]
     totals.watt_ticks += watts
     totals.used_ticks += used
     totals.core_ticks += cores
-    cores = 0
-    for m in range(len(fleet.cores)):
-        cores += world.allocated_cores[m]
-        memory += world.allocated_memory[m]
-    totals.billed_core_ticks += cores
-    totals.billed_memory_ticks += memory
+    totals.billed_core_ticks += billed_cores
+    totals.billed_memory_ticks += billed_memory
 
 
 @inner
@@ -501,7 +498,7 @@ def advance(world: World) -> int:
     return ENDED
 
 
-@compiled
+@lean
 def act(world: World, action: int) -> int:
     """Takes an action on the pending request, if there is one, and moves on.
 

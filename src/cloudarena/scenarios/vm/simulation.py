@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple
 
+import numba
 import numpy as np
 import pyarrow as pa
 
@@ -73,7 +75,8 @@ class VmSimulation(CompiledRun):
         """The request to be placed; None when the run has ended."""
         if not self.is_deciding:
             return None
-        return VmDecision(self.now, kernel.request_of(self.world), self._views, self.rng)
+        request = self._steps.request_of(self.world)
+        return VmDecision(self.now, request, self._views, self.rng)
 
     def apply(self, action: Any) -> None:
         """Places, puts off or refuses the request."""
@@ -82,10 +85,14 @@ class VmSimulation(CompiledRun):
         number = _whole_number(action)
         if is_full(self.world.decisions):
             self._make_room()
-        self._go_on(kernel.act(self.world, number))
+        self._go_on(self._steps.act(self.world, number))
+
+    @cached_property
+    def _steps(self) -> _Steps:
+        return _compiled_steps(numba.typeof(self.world))
 
     def _first_decision(self) -> int:
-        return int(kernel.act(self.world, 0))
+        return int(self._steps.act(self.world, 0))
 
     def _make_room(self) -> None:
         self.world = self.world._replace(decisions=grown(self.world.decisions))
@@ -208,7 +215,8 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
         ),
         allocated_cores=np.zeros(count, np.int64),
         allocated_memory=np.zeros(count, np.int64),
-        used=np.zeros((count, kernel.WINDOW)),
+        used=np.zeros(count),
+        ahead=np.zeros((count, kernel.WINDOW)),
         order=np.empty(vms, np.int64),
         departures=make_calendar(vms),
         retries=make_calendar(vms),
@@ -228,6 +236,23 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
             vms=np.zeros(shape, np.int64),
         ),
     )
+
+
+class _Steps(NamedTuple):
+    """The kernel for one step."""
+
+    act: Any
+    request_of: Any
+
+
+@cache
+def _compiled_steps(world: Any) -> _Steps:
+    """The kernel for one step, for this type of world.
+
+    A plain call would find out the types of the world's sixty arrays each time, which takes
+    longer than the step.
+    """
+    return _Steps(kernel.act.compile((world, numba.int64)), kernel.request_of.compile((world,)))
 
 
 def _whole_number(action: Any) -> int:
