@@ -61,7 +61,7 @@ def test_the_seed_decides_and_classes_share_their_draws():
         (("consistent-high",), "class: 'consistent-high' is not allowed: one of .* Did you mean"),
         (("consistent-high-high", 0), "tasks: 0 is not allowed: at least 1"),
         (("consistent-high-high", 1, 0), "machines: 0 is not allowed: at least 1"),
-        (("consistent-high-high", 1, 1, -1), "seed: -1 is not allowed: at least 0"),
+        (("consistent-high-high", 1, 1, -1), "seed: -1 is not allowed: a whole number"),
         (("consistent-high-high", 2**60, 2**60), "do not fit in memory"),
     ],
 )

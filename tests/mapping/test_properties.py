@@ -165,7 +165,7 @@ def test_the_matrix_and_the_ready_times_are_not_changed(heuristic):
     ("arguments", "message"),
     [
         (([[1.0]], "minmin"), "Did you mean 'min-min'"),
-        (([[1.0]], "ga", -1), "seed: -1 is not allowed: at least 0"),
+        (([[1.0]], "ga", -1), "seed: -1 is not allowed: a whole number"),
         (([], "mct"), r"etc: the shape \(0,\) is not allowed: tasks x machines"),
         (([[]], "mct"), r"etc: the shape \(1, 0\) is not allowed"),
         (([[1.0, 2.0], [1.0]], "mct"), "etc: is not allowed: numbers only"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.compiled import compiled, inner
+from cloudarena.engine.compiled import compiled
 from cloudarena.mapping.heuristics import min_min
 from cloudarena.mapping.loads import Machines, Times
 
@@ -13,7 +13,7 @@ EXPANSIONS = 20_000
 """Nodes that are expanded at most."""
 
 
-@inner
+@compiled
 def _estimates(etc: Times, depth: int, finish: Times, work_left: float) -> Times:
     """The estimated makespan f of each child of a node: task ``depth`` on each machine.
 
@@ -45,7 +45,7 @@ def _estimates(etc: Times, depth: int, finish: Times, work_left: float) -> Times
     return estimates
 
 
-@inner
+@compiled
 def _is_before(f: Times, depth: Machines, born: Machines, a: int, b: int) -> bool:
     """Whether node a is expanded before node b: smaller f, then deeper, then older."""
     if f[a] != f[b]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.compiled import compiled, inner
+from cloudarena.engine.compiled import compiled
 from cloudarena.mapping.heuristics import min_min
 from cloudarena.mapping.loads import Machines, Times, makespan
 
@@ -23,13 +23,13 @@ MUTATION = 0.4
 COOLING = 0.9
 
 
-@inner
+@compiled
 def _draw(rng: np.random.Generator, count: int) -> int:
     """A whole number from 0 to ``count - 1``."""
     return int(rng.random() * count)
 
 
-@inner
+@compiled
 def _random_population(
     etc: Times, ready: Times, rng: np.random.Generator, size: int
 ) -> tuple[np.ndarray, Times]:
@@ -45,14 +45,14 @@ def _random_population(
     return chromosomes, makespans
 
 
-@inner
+@compiled
 def _exchange_tails(a: np.ndarray, b: np.ndarray, cut: int) -> None:
     """Single-point crossover, in place."""
     for task in range(cut, len(a)):
         a[task], b[task] = b[task], a[task]
 
 
-@inner
+@compiled
 def _rank(makespans: Times, ranking: Machines) -> None:
     """Writes the numbers of the chromosomes from best to worst; equals by their numbers.
 
@@ -66,7 +66,7 @@ def _rank(makespans: Times, ranking: Machines) -> None:
         ranking[place] = chromosome
 
 
-@inner
+@compiled
 def _spin(rng: np.random.Generator, population: int) -> int:
     """A rank by linear roulette: of P ranks, the best has weight P and the worst 1."""
     rest = rng.random() * (population * (population + 1) // 2)
@@ -77,7 +77,7 @@ def _spin(rng: np.random.Generator, population: int) -> int:
     return rank
 
 
-@inner
+@compiled
 def _are_same(chromosomes: np.ndarray) -> bool:
     for chromosome in range(1, len(chromosomes)):
         for task in range(chromosomes.shape[1]):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.compiled import compiled, inner
+from cloudarena.engine.compiled import compiled
 from cloudarena.mapping.loads import Machines, Times, earliest, finish_times
 
 
@@ -122,7 +122,7 @@ def duplex(etc: Times, ready: Times) -> Machines:
     return largest_first if by_max_min < by_min_min else smallest_first
 
 
-@inner
+@compiled
 def _two_earliest(etc: Times, task: int, finish: Times) -> tuple[int, int, float]:
     """The two machines on which a task ends first, and a bound for all the others.
 

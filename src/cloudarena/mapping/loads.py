@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import compiled, inner
+from cloudarena.engine.compiled import compiled
 
 Times = NDArray[np.float64]
 Machines = NDArray[np.int64]
@@ -23,7 +23,7 @@ def finish_times(etc: Times, assignment: Machines, ready: Times) -> Times:
     return finish
 
 
-@inner
+@compiled
 def makespan(etc: Times, assignment: Any, ready: Times, finish: Times) -> float:
     """The latest end of a machine, to the same bit as ``finish_times``; ``finish`` is scratch."""
     finish[:] = ready
@@ -36,7 +36,7 @@ def makespan(etc: Times, assignment: Any, ready: Times, finish: Times) -> float:
     return latest
 
 
-@inner
+@compiled
 def earliest(etc: Times, task: int, finish: Times) -> tuple[int, float]:
     """The machine on which a task ends first, the lowest number among equals, and when."""
     best = 0

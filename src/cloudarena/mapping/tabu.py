@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.compiled import compiled, inner
+from cloudarena.engine.compiled import compiled
 from cloudarena.mapping.loads import Machines, Times, finish_times
 
 HOPS = 1200
@@ -13,7 +13,7 @@ TRIES = 100
 """Random mappings that are tried for a long hop before the search ends."""
 
 
-@inner
+@compiled
 def _improve_pair(
     etc: Times, assignment: Machines, finish: Times, latest: float, i: int, j: int
 ) -> bool:
@@ -54,7 +54,7 @@ def _improve_pair(
     return False
 
 
-@inner
+@compiled
 def _short_hops(etc: Times, ready: Times, assignment: Machines, hops: int) -> int:
     """Takes at most ``hops`` short hops, in place, and returns how many it took.
 
@@ -87,7 +87,7 @@ def _short_hops(etc: Times, ready: Times, assignment: Machines, hops: int) -> in
     return done
 
 
-@inner
+@compiled
 def _is_far(mapping: Machines, searched: np.ndarray, count: int) -> bool:
     """Whether a mapping differs from each of the first ``count`` ones in half of the tasks."""
     for entry in range(count):
