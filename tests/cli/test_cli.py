@@ -8,26 +8,7 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from cloudarena import cli
-
 SMALL = ["--set", "ticks=200", "--set", "workload.vms=300", "--set", "machines[0].count=3"]
-
-
-@pytest.fixture
-def cloudarena(monkeypatch, capsys):
-    """Runs a command line and returns its exit code, standard output and standard error."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["cloudarena", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 def test_help_fits_one_screen(cloudarena):

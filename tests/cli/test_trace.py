@@ -1,31 +1,12 @@
 """``cloudarena trace``: look at, import and make workloads."""
 
 import json
-import sys
 
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from cloudarena import cli
 from cloudarena.cli import trace
-
-
-@pytest.fixture
-def cloudarena(monkeypatch, capsys):
-    """Runs a command line and returns its exit code, standard output and standard error."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["cloudarena", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 @pytest.fixture

@@ -1,32 +1,13 @@
 """``cloudarena map``: what people type, and what they get."""
 
 import json
-import sys
 
 import pyarrow.parquet as pq
 import pytest
 
-from cloudarena import cli
 from cloudarena.mapping import HEURISTICS, generate_etc, map_tasks, read_etc
 
 SMALL = ["--class", "inconsistent-high-low", "--tasks", "12", "--machines", "3"]
-
-
-@pytest.fixture
-def cloudarena(monkeypatch, capsys):
-    """Runs a command line and returns its exit code, standard output and standard error."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["cloudarena", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 @pytest.fixture

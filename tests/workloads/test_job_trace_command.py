@@ -1,12 +1,10 @@
 """``cloudarena trace`` for job traces."""
 
 import json
-import sys
 
 import pyarrow.parquet as pq
 import pytest
 
-from cloudarena import cli
 from cloudarena.cli import trace_jobs
 from cloudarena.workloads.job_deeprm import deeprm
 from cloudarena.workloads.job_files import load_job_file
@@ -32,23 +30,6 @@ BORG = "".join(
 )
 OPENB = "name,cpu_milli,memory_mib,qos,creation_time,deletion_time\na,1000,1024,LS,0,900\n"
 NEUTRAL = "job,submit_s,task,instances,cpu,memory,duration_s\n1,5,1,2,1,1,9\n2,6,1,2,1,1,9\n"
-
-
-@pytest.fixture
-def cloudarena(monkeypatch, capsys):
-    """Runs a command line and returns its exit code, standard output and standard error."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["cloudarena", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 @pytest.mark.parametrize(
