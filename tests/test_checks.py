@@ -10,6 +10,7 @@ from cloudarena.testing import check_policy, check_scenario
 
 SMALLER = {
     "vm": {"ticks": 300, "workload.vms": 600, "workload.concurrent": 100, "machines[0].count": 12},
+    "jobs": {"workload.jobs": 4},
 }
 
 

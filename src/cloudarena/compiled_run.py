@@ -88,6 +88,16 @@ def _compiled_play(play: Callable[..., Any], world: Any, policy: Any) -> Any:
     return compiled_as(play, numba.int64(world, numba.types.FunctionType(policy), policy.args[-1]))
 
 
+@cache
+def compiled_step(function: Any, *types: Any) -> Any:
+    """A compiled function for these types of arguments.
+
+    A plain call would find out the types of a world's many arrays each time, which takes longer
+    than a step.
+    """
+    return function.compile(types)
+
+
 def read_only(array: np.ndarray) -> np.ndarray:
     """A view that cannot be written to."""
     view = array.view()

@@ -35,16 +35,18 @@ class ArrayPolicy:
         function: Callable[..., Any],
         signature: Callable[[], Any],
         order: Callable[[Any], Any] | None = None,
+        needs: str = "",
     ):
         self.name = name
         self.function = function
         self.order = order
+        self.needs = needs
         self.__doc__ = function.__doc__
         self._signature = signature
 
     def __call__(self, decision: Any) -> Any:
         """Decides in plain Python."""
-        return self.function(*decision.arguments(self.order))
+        return self.function(*decision.arguments(self))
 
     def __repr__(self) -> str:
         return f"<policy {self.name}>"
@@ -94,17 +96,18 @@ class PolicyBook:
         return iter([*self._policies, *self._factories])
 
     def __call__(
-        self, name: str, order: Callable[[Any], Any] | None = None
+        self, name: str, order: Callable[[Any], Any] | None = None, needs: str = ""
     ) -> Callable[[Callable[..., Any]], ArrayPolicy]:
         """The decorator for a policy that is one function of arrays.
 
         Args:
             name: what users call it.
             order: for scenarios with a queue, gives the key by which it is kept, lowest first.
+            needs: what the spec must let be known, such as ``durations``.
         """
 
         def register(function: Callable[..., Any]) -> ArrayPolicy:
-            policy = self._array_policy(name, function, order)
+            policy = self._array_policy(name, function, order, needs)
             self._policies[name] = policy
             return policy
 
@@ -163,8 +166,9 @@ class PolicyBook:
         name: str,
         function: Callable[..., Any],
         order: Callable[[Any], Any] | None = None,
+        needs: str = "",
     ) -> ArrayPolicy:
-        return ArrayPolicy(name, function, self.signature, order)
+        return ArrayPolicy(name, function, self.signature, order, needs)
 
     def _adopt(self, policy: Any, name: str) -> Policy:
         """Takes a user's class, function of arrays, or function of a decision."""

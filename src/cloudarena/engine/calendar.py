@@ -87,17 +87,29 @@ def pop(calendar: Calendar) -> int:
         raise IndexError("the calendar is empty")
     payload = calendar.payloads[0]
     calendar.counters[0] -= 1
-    last = calendar.counters[0]
-    _swap(calendar, 0, last)
-    place = 0
+    _swap(calendar, 0, calendar.counters[0])
+    _sink(calendar, 0)
+    return payload
+
+
+@lean
+def _sink(calendar: Calendar, place: int) -> None:
+    """Moves an event down until none below it is earlier."""
+    end = calendar.counters[0]
     while True:
         child = 2 * place + 1
-        if child >= last:
-            break
-        if child + 1 < last and _before(calendar, child + 1, child):
+        if child >= end:
+            return
+        if child + 1 < end and _before(calendar, child + 1, child):
             child += 1
         if not _before(calendar, child, place):
-            break
-        _swap(calendar, place, child)
+            return
+        _swap(calendar, child, place)
         place = child
-    return payload
+
+
+@lean
+def heapify(calendar: Calendar) -> None:
+    """Brings the events into heap order, after some were taken out by hand."""
+    for place in range(calendar.counters[0] // 2 - 1, -1, -1):
+        _sink(calendar, place)

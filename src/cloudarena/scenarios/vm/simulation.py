@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any, ClassVar, NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
 import pyarrow as pa
 
-from cloudarena.compiled_run import CompiledRun, read_only, whole_millionths
+from cloudarena.compiled_run import CompiledRun, compiled_step, read_only, whole_millionths
 from cloudarena.contract import RecordLevel, Result
 from cloudarena.engine.calendar import make_calendar
 from cloudarena.engine.recorder import grown, is_full, make_log, recorded
@@ -46,8 +46,8 @@ class VmDecision:
         """Which machines may take the VM."""
         return self.machines.valid
 
-    def arguments(self, order: Any = None) -> tuple[Machines, Request, np.random.Generator]:
-        """What a policy that is a function of arrays takes; requests have no other order."""
+    def arguments(self, policy: Any) -> tuple[Machines, Request, np.random.Generator]:
+        """What a policy that is a function of arrays takes."""
         return self.machines, self.request, self.rng
 
 
@@ -75,7 +75,7 @@ class VmSimulation(CompiledRun):
         """The request to be placed; None when the run has ended."""
         if not self.is_deciding:
             return None
-        request = self._steps.request_of(self.world)
+        request = self._request_of(self.world)
         return VmDecision(self.now, request, self._views, self.rng)
 
     def apply(self, action: Any) -> None:
@@ -85,14 +85,18 @@ class VmSimulation(CompiledRun):
         number = _whole_number(action)
         if is_full(self.world.decisions):
             self._make_room()
-        self._go_on(self._steps.act(self.world, number))
+        self._go_on(self._act(self.world, number))
 
     @cached_property
-    def _steps(self) -> _Steps:
-        return _compiled_steps(numba.typeof(self.world))
+    def _act(self) -> Any:
+        return compiled_step(kernel.act, numba.typeof(self.world), numba.int64)
+
+    @cached_property
+    def _request_of(self) -> Any:
+        return compiled_step(kernel.request_of, numba.typeof(self.world))
 
     def _first_decision(self) -> int:
-        return int(self._steps.act(self.world, 0))
+        return int(self._act(self.world, 0))
 
     def _make_room(self) -> None:
         self.world = self.world._replace(decisions=grown(self.world.decisions))
@@ -236,23 +240,6 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
             vms=np.zeros(shape, np.int64),
         ),
     )
-
-
-class _Steps(NamedTuple):
-    """The kernel for one step."""
-
-    act: Any
-    request_of: Any
-
-
-@cache
-def _compiled_steps(world: Any) -> _Steps:
-    """The kernel for one step, for this type of world.
-
-    A plain call would find out the types of the world's sixty arrays each time, which takes
-    longer than the step.
-    """
-    return _Steps(kernel.act.compile((world, numba.int64)), kernel.request_of.compile((world,)))
 
 
 def _whole_number(action: Any) -> int:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +14,7 @@ from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, S
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.vm.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.vm.policies import policy
+from cloudarena.sources import SpecPath, load_workload, source_names
 from cloudarena.workloads import azure_like, azure_v2, openb
 from cloudarena.workloads.readings import LAST_TICK
 from cloudarena.workloads.vms import (
@@ -28,15 +27,6 @@ from cloudarena.workloads.vms import (
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.vm.simulation import VmSimulation
-
-
-def _from_folder(path: Path, info: ValidationInfo) -> Path:
-    """Resolves a relative path from the folder of the spec it stands in."""
-    folder = (info.context or {}).get("folder")
-    return Path(folder) / path if folder is not None else path
-
-
-SpecPath = Annotated[Path, AfterValidator(_from_folder)]
 
 
 class PowerCurve(Spec):
@@ -284,15 +274,13 @@ class VmScenario(Scenario):
 
     def load_workload(self, seed: int) -> VmWorkload:
         """The VMs of a seed. The last workload is kept, for the next policy on it."""
-        return _load_workload(self.workload, seed, _stamp(self.workload))
+        workload: VmWorkload = load_workload(self.workload, seed)
+        return workload
 
     @classmethod
     def union_branches(cls) -> tuple[str, ...]:
         """The sources of workloads."""
-        sources = get_args(get_args(Workload)[0])
-        return tuple(
-            tag for source in sources for tag in get_args(source.model_fields["source"].annotation)
-        )
+        return source_names(Workload)
 
     def start(self, seed: int = 0, record: RecordLevel | None = None) -> VmSimulation:
         """Begins a run."""
@@ -305,19 +293,3 @@ class VmScenario(Scenario):
         from cloudarena.scenarios.vm.observe import VmObserver
 
         return VmObserver(self, reward or HEADLINE)
-
-
-def _stamp(workload: Workload) -> tuple[int, ...]:
-    """Changes when a file behind the workload does."""
-    values = [
-        value
-        for entry in dict(workload).values()
-        for value in (entry if isinstance(entry, tuple) else (entry,))
-    ]
-    paths = [value for value in values if isinstance(value, Path)]
-    return tuple(path.stat().st_mtime_ns for path in paths if path.exists())
-
-
-@lru_cache(maxsize=1)
-def _load_workload(workload: Workload, seed: int, stamp: tuple[int, ...]) -> VmWorkload:
-    return workload.load(seed)

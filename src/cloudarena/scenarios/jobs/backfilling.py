@@ -1,0 +1,320 @@
+"""Backfilling: later tasks start early where they do not hold up those before them.
+
+Tasks are served in order of number. What runs is expected to end when its known duration (exact or
+estimated, as the spec says) is over; what runs longer, at the next moment. A reservation is for one
+instance, or for all instances of a gang at once. Machines that are down are not counted on.
+
+EASY (Lifka 1995) reserves for the first task alone; conservative backfilling (Mu'alem and
+Feitelson 2001) for every task before the one that is to start.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.engine.compiled import compiled, lean
+from cloudarena.scenarios.jobs.policies import NOTHING, Start, as_many, policy
+from cloudarena.scenarios.jobs.queue import (
+    UNBOUNDED,
+    can_start,
+    copies_that_fit,
+    first_machine,
+)
+from cloudarena.scenarios.jobs.state import Machines, Tasks
+
+DEPTH = 256
+"""How many ready tasks conservative backfilling plans; those behind them wait their turn."""
+HOLDS = 4096
+"""How many reservations it makes at most; tasks for which there is none wait as well."""
+
+
+@lean
+def expected_end(tasks: Tasks, machines: Machines, row: int) -> float:
+    """When a running row is expected to end: after now, and after its known duration."""
+    task, machine = machines.rows[row]["task"], machines.rows[row]["machine"]
+    end = machines.rows[row]["start"] + tasks.duration[task] / machines.speed[machine]
+    return max(end, np.nextafter(machines.now, np.inf))
+
+
+@lean
+def copies_in(free: NDArray[np.int64], tasks: Tasks, task: int, machine: int) -> int:
+    """How many instances of a task fit into what is, or will be, free of a machine."""
+    copies = UNBOUNDED
+    for r in range(4):
+        if free[machine, r] < 0:
+            return 0
+        if tasks.demand[task, r] > 0:
+            copies = min(copies, free[machine, r] // tasks.demand[task, r])
+    return copies
+
+
+@lean
+def units_needed(tasks: Tasks, task: int) -> int:
+    """How many instances must start together."""
+    return tasks.waiting[task] if tasks.gang[task] else 1
+
+
+@compiled
+def head_start(tasks: Tasks, machines: Machines, head: int, free: NDArray[np.int64]) -> float:
+    """When the head is expected to start; ``free`` becomes what is free of each machine then."""
+    rows = machines.active
+    ends = np.empty(len(rows))
+    for k in range(len(rows)):
+        ends[k] = expected_end(tasks, machines, rows[k])
+    order = np.argsort(ends)
+    needed, k = units_needed(tasks, head), 0
+    while k < len(order):
+        time = ends[order[k]]
+        while k < len(order) and ends[order[k]] == time:
+            row = rows[order[k]]
+            task, machine = machines.rows[row]["task"], machines.rows[row]["machine"]
+            for r in range(4):
+                free[machine, r] += machines.rows[row]["count"] * tasks.demand[task, r]
+            k += 1
+        copies = 0
+        for m in range(len(machines.up)):
+            copies += min(needed, copies_in(free, tasks, head, m))
+        if copies >= needed:
+            return time
+    return np.inf
+
+
+@compiled
+def harmless_copies(
+    tasks: Tasks,
+    machines: Machines,
+    task: int,
+    machine: int,
+    head: int,
+    shadow: float,
+    free: NDArray[np.int64],
+) -> int:
+    """How many instances of a task may start on a machine and let the head start in time."""
+    copies = min(tasks.waiting[task], copies_that_fit(tasks, machines, task, machine))
+    if machines.now + tasks.duration[task] / machines.speed[machine] <= shadow:
+        return copies
+    elsewhere, needed = 0, units_needed(tasks, head)
+    for m in range(len(machines.up)):
+        if m != machine:
+            elsewhere += min(needed, copies_in(free, tasks, head, m))
+    here = max(0, needed - elsewhere)
+    for r in range(4):
+        if tasks.demand[task, r] > 0:
+            spare = free[machine, r] - here * tasks.demand[head, r]
+            copies = min(copies, max(0, spare) // tasks.demand[task, r])
+    return copies
+
+
+@compiled
+def gang_is_harmless(
+    tasks: Tasks,
+    machines: Machines,
+    task: int,
+    machine: int,
+    head: int,
+    shadow: float,
+    free: NDArray[np.int64],
+) -> bool:
+    """Whether a gang may start from a machine on and let the head start in time."""
+    left, then = tasks.waiting[task], free.copy()
+    for k in range(len(machines.up)):
+        m = (machine + k) % len(machines.up)
+        here = min(left, copies_that_fit(tasks, machines, task, m))
+        left -= here
+        if machines.now + tasks.duration[task] / machines.speed[m] > shadow:
+            for r in range(4):
+                then[m, r] -= here * tasks.demand[task, r]
+    copies, needed = 0, units_needed(tasks, head)
+    for m in range(len(machines.up)):
+        copies += min(needed, copies_in(then, tasks, head, m))
+    return copies >= needed
+
+
+@policy("easy-backfilling", needs="durations")
+def easy_backfilling(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+    """In order, but later tasks go ahead if the first one still starts as early as it could."""
+    head = tasks.ready[0]
+    if can_start(tasks, machines, head):
+        return as_many(tasks, machines, head, first_machine(tasks, machines, head))
+    free = machines.free.copy()
+    shadow = head_start(tasks, machines, head, free)
+    for task in tasks.ready[1:]:
+        if not can_start(tasks, machines, task):
+            continue
+        for m in range(len(machines.up)):
+            if tasks.gang[task]:
+                if gang_is_harmless(tasks, machines, task, m, head, shadow, free):
+                    return task, m, 1
+            else:
+                copies = harmless_copies(tasks, machines, task, m, head, shadow, free)
+                if copies > 0:
+                    return task, m, copies
+    return NOTHING
+
+
+@compiled
+def copies_throughout(
+    tasks: Tasks,
+    machines: Machines,
+    holds: NDArray[np.float64],
+    first_hold: NDArray[np.int64],
+    task: int,
+    machine: int,
+    begin: float,
+) -> int:
+    """How many instances of a task a machine has room for from ``begin`` to their expected end.
+
+    ``holds`` has a row (begin, end, task, count, next hold of the machine) per start, made or
+    planned.
+    """
+    if not machines.up[machine]:
+        return 0
+    end = begin + tasks.duration[task] / machines.speed[machine]
+    copies = UNBOUNDED
+    moment, k = begin, first_hold[machine]
+    while True:
+        room = UNBOUNDED
+        for r in range(4):
+            if tasks.demand[task, r] > 0:
+                free = machines.capacity[machine, r]
+                other = first_hold[machine]
+                while other >= 0:
+                    if holds[other, 0] <= moment < holds[other, 1]:
+                        free -= int(holds[other, 3]) * tasks.demand[int(holds[other, 2]), r]
+                    other = int(holds[other, 4])
+                room = min(room, max(0, free) // tasks.demand[task, r])
+        copies = min(copies, room)
+        # What is free changes for the worse only where another hold begins.
+        while k >= 0 and not begin < holds[k, 0] < end:
+            k = int(holds[k, 4])
+        if k < 0 or copies == 0:
+            return copies
+        moment = holds[k, 0]
+        k = int(holds[k, 4])
+
+
+@compiled
+def reserve(
+    tasks: Tasks,
+    machines: Machines,
+    holds: NDArray[np.float64],
+    first_hold: NDArray[np.int64],
+    length: int,
+    task: int,
+    machine: int,
+    begin: float,
+    count: int,
+) -> int:
+    """Plans a start; returns how many holds there are then."""
+    holds[length, 0] = begin
+    holds[length, 1] = begin + tasks.duration[task] / machines.speed[machine]
+    holds[length, 2] = task
+    holds[length, 3] = count
+    holds[length, 4] = first_hold[machine]
+    first_hold[machine] = length
+    return length + 1
+
+
+@compiled
+def gang_start(
+    tasks: Tasks,
+    machines: Machines,
+    holds: NDArray[np.float64],
+    first_hold: NDArray[np.int64],
+    task: int,
+) -> int:
+    """The first machine from which a gang may start now without touching a plan; -1 if none."""
+    if not can_start(tasks, machines, task):
+        return -1
+    for machine in range(len(machines.up)):
+        left, good = tasks.waiting[task], True
+        for k in range(len(machines.up)):
+            m = (machine + k) % len(machines.up)
+            here = min(left, copies_that_fit(tasks, machines, task, m))
+            left -= here
+            if here > 0:
+                room = copies_throughout(tasks, machines, holds, first_hold, task, m, machines.now)
+                good &= room >= here
+        if good:
+            return machine
+    return -1
+
+
+@compiled
+def plan(
+    tasks: Tasks,
+    machines: Machines,
+    holds: NDArray[np.float64],
+    first_hold: NDArray[np.int64],
+    length: int,
+    task: int,
+) -> int:
+    """Reserves room for all waiting instances of a task, each as early as can be.
+
+    Returns how many holds there are then, or -1 if there are too many. Something can begin only
+    where something else ends.
+    """
+    left = tasks.waiting[task]
+    moments = np.sort(holds[:length, 1])
+    k = 0
+    while left > 0 and k < len(moments):
+        moment = moments[k]
+        k += 1
+        if k < len(moments) and moments[k] == moment:
+            continue
+        if tasks.gang[task]:
+            copies = 0
+            for m in range(len(machines.up)):
+                room = copies_throughout(tasks, machines, holds, first_hold, task, m, moment)
+                copies += min(left, room)
+            if copies < left:
+                continue
+        for m in range(len(machines.up)):
+            here = min(left, copies_throughout(tasks, machines, holds, first_hold, task, m, moment))
+            if here > 0:
+                if length == len(holds):
+                    return -1
+                length = reserve(tasks, machines, holds, first_hold, length, task, m, moment, here)
+                left -= here
+        if k == len(moments) and left > 0:
+            # The task's own instances are what ends next.
+            later = np.sort(holds[:length, 1])
+            moments = later[later > moment]
+            k = 0
+    return length
+
+
+@policy("conservative-backfilling", needs="durations")
+def conservative_backfilling(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+    """In order, but later tasks go ahead if no task before them starts later for it.
+
+    Plans the first 256 ready tasks with at most 4096 reservations; what is behind waits.
+    """
+    holds = np.empty((len(machines.active) + HOLDS, 5))
+    first_hold = np.full(len(machines.up), -1)
+    length = 0
+    for row in machines.active:
+        task, machine = machines.rows[row]["task"], machines.rows[row]["machine"]
+        length = reserve(
+            tasks, machines, holds, first_hold, length,
+            task, machine, machines.rows[row]["start"], machines.rows[row]["count"],
+        )  # fmt: skip
+        holds[length - 1, 1] = expected_end(tasks, machines, row)
+    last = min(DEPTH, len(tasks.ready)) - 1
+    while last >= 0 and not can_start(tasks, machines, tasks.ready[last]):
+        last -= 1
+    for task in tasks.ready[: last + 1]:
+        if tasks.gang[task]:
+            machine = gang_start(tasks, machines, holds, first_hold, task)
+            if machine >= 0:
+                return task, machine, 1
+        else:
+            for m in range(len(machines.up)):
+                room = copies_throughout(tasks, machines, holds, first_hold, task, m, machines.now)
+                if room > 0:
+                    return task, m, min(tasks.waiting[task], room)
+        length = plan(tasks, machines, holds, first_hold, length, task)
+        if length < 0:
+            return NOTHING
+    return NOTHING

@@ -1,0 +1,188 @@
+"""Policies that plan ahead in batches, and those that follow a plan from a file."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cloudarena.errors import PolicyError
+from cloudarena.mapping import HEURISTICS, map_tasks
+from cloudarena.scenarios.jobs.policies import policy
+from cloudarena.workloads.columns import place, read_columns
+
+MOST_INSTANCES = 20_000
+"""In one batch: the heuristics look at all pairs of instances and machines, many times."""
+
+
+class BatchMapping:
+    """Maps all waiting instances to machines by a heuristic, anew whenever tasks become ready.
+
+    The heuristic takes an instance on a machine as the time for which it fills the machine: its
+    duration / the machine's speed * its largest share of any of the machine's resources. A machine
+    is ready when what runs on it would be over at that rate. Each machine starts what was mapped
+    to it, shortest first, as soon as it fits. Gangs start as soon as they fit.
+    """
+
+    def __init__(self, heuristic: str) -> None:
+        self.name = heuristic
+        self.__doc__ = f"{HEURISTICS[heuristic]} Batches of instances, on an ETC matrix."
+        self._heuristic = heuristic
+        self._seed = 0
+        self._mapped: dict[int, int] = {}
+        self._lists: list[deque[tuple[int, int]]] = []
+
+    def start(self, scenario: Any, seed: int) -> None:
+        """Forgets the plan of the last run."""
+        if not scenario.known:
+            raise PolicyError(
+                f"policy {self.name}: needs known: [durations] or [estimates] in the spec"
+            )
+        self._seed = seed
+        self._mapped, self._lists = {}, []
+
+    def __call__(self, decision: Any) -> tuple[int, int, int] | None:
+        """The next instances that fit the machine they were mapped to."""
+        tasks = decision.tasks
+        waiting = {int(task): int(tasks.waiting[task]) for task in decision.ready}
+        for task in decision.ready[tasks.gang[decision.ready]]:
+            if decision.fits[np.searchsorted(decision.ready, task)].any():
+                return int(task), 0, 1
+            del waiting[int(task)]
+        if any(count > self._mapped.get(task, 0) for task, count in waiting.items()):
+            self._map(decision, waiting)
+        free = decision.machines.free
+        for machine, queued in enumerate(self._lists):
+            for k, (task, count) in enumerate(queued):
+                need = tasks.demand[task]
+                copies = int((free[machine] // np.maximum(need, 1))[need > 0].min(initial=count))
+                if not decision.machines.up[machine] or copies <= 0:
+                    continue
+                here = min(count, copies)
+                if here == count:
+                    del queued[k]
+                else:
+                    queued[k] = (task, count - here)
+                self._mapped[task] -= here
+                return task, machine, here
+        return None
+
+    def _map(self, decision: Any, waiting: dict[int, int]) -> None:
+        tasks, machines = decision.tasks, decision.machines
+        numbers = np.array(list(waiting), np.int64)
+        each = np.repeat(numbers, list(waiting.values()))
+        if len(each) > MOST_INSTANCES:
+            raise PolicyError(
+                f"policy {self.name}: {len(each)} instances wait at {decision.now:g} s: it maps at "
+                f"most {MOST_INSTANCES} at once"
+            )
+        times = fill_times(tasks.demand[each], tasks.duration[each], machines)
+        mapping = map_tasks(times, self._heuristic, self._seed, busy_times(tasks, machines))
+        self._mapped = waiting
+        self._lists = []
+        for machine in range(len(machines.up)):
+            mine = each[mapping.assignment == machine]
+            found, counts = np.unique(mine, return_counts=True)
+            order = np.argsort(tasks.duration[found], kind="stable")
+            pairs = zip(found[order].tolist(), counts[order].tolist(), strict=True)
+            self._lists.append(deque(pairs))
+
+
+def fill_times(
+    demand: NDArray[np.int64], duration: NDArray[np.float64], machines: Any
+) -> NDArray[np.float64]:
+    """For each instance and machine, the time for which it fills the machine.
+
+    On a machine on which it can never run, or that is down, far longer than on any other.
+    """
+    capacity = machines.capacity
+    share = (demand[:, None, :] / np.maximum(capacity, 1)[None]).max(axis=2)
+    times = duration[:, None] / machines.speed[None] * np.maximum(share, 1e-9)
+    possible = (demand[:, None, :] <= capacity[None]).all(axis=2) & machines.up[None]
+    return np.where(possible, times, 1e3 * (times.max() * len(times)))
+
+
+def busy_times(tasks: Any, machines: Any) -> NDArray[np.float64]:
+    """How long each machine would be filled by the rest of what runs on it."""
+    rows = machines.rows[machines.active]
+    busy = np.zeros(len(machines.up))
+    left = rows["start"] + tasks.duration[rows["task"]] / machines.speed[rows["machine"]]
+    left = np.maximum(left - machines.now, 0.0)
+    capacity = np.maximum(machines.capacity[rows["machine"]], 1)
+    share = (tasks.demand[rows["task"]] / capacity).max(axis=1) * rows["count"]
+    np.add.at(busy, rows["machine"], left * share)
+    return busy
+
+
+def _register(heuristic: str) -> None:
+    @policy.stepped(heuristic)
+    class Mapped(BatchMapping):
+        __doc__ = f"{HEURISTICS[heuristic]} Batches of instances, on an ETC matrix."
+
+        def __init__(self) -> None:
+            super().__init__(heuristic)
+
+
+for _heuristic in HEURISTICS:
+    _register(_heuristic)
+
+
+@policy.replay
+class Replay:
+    """Starts from a file: columns time_s, job, task, machine and optionally instances (else 1).
+
+    The ``decisions`` table of any run is such a file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"replay:{path}"
+        self._path = path
+        types = {"time_s": pa.float64(), "job": None, "task": None, "machine": pa.int64()}
+        self._rows = read_columns(path, types, {"instances": pa.int64()})
+        self._starts: deque[tuple[float, int, int, int]] = deque()
+
+    def start(self, scenario: Any, seed: int) -> None:
+        """Finds the tasks of the file in the workload."""
+        workload = scenario.load_workload(seed)
+        jobs = np.repeat(np.arange(len(workload.submit)), np.diff(workload.first_task))
+        names = zip(
+            workload.job_ids.take(pa.array(jobs)).to_pylist(),
+            workload.task_ids.to_pylist(),
+            strict=True,
+        )
+        number = {(str(job), str(task)): k for k, (job, task) in enumerate(names)}
+        rows = self._rows.to_pydict()
+        counts = rows.get("instances", [1] * len(rows["job"]))
+        self._starts = deque()
+        before = 0.0
+        for row, (time, job, task, machine, count) in enumerate(
+            zip(rows["time_s"], rows["job"], rows["task"], rows["machine"], counts, strict=True)
+        ):
+            where = place(self._path, row)
+            if (str(job), str(task)) not in number:
+                raise PolicyError(f"{where}: job {job!r}, task {task!r} is not in the workload")
+            if not time >= before:
+                raise PolicyError(
+                    f"{where}: time_s: {time:g} is not allowed: at least {before:g}, as before it"
+                )
+            before = time
+            self._starts.append((time, number[str(job), str(task)], machine, count))
+
+    def __call__(self, decision: Any) -> tuple[int, int, int] | None:
+        """The file's next start, if it is due."""
+        if self._starts and self._starts[0][0] <= decision.now:
+            time, task, machine, count = self._starts.popleft()
+            if time < decision.now:
+                raise PolicyError(
+                    f"{self._path}: a start at {time!r} s is not allowed: nothing could start then"
+                )
+            return task, machine, count
+        if not decision.may_wait:
+            raise PolicyError(
+                f"{self._path}: has no start at {decision.now!r} s, when nothing else can happen"
+            )
+        return None

@@ -1,0 +1,249 @@
+"""The contract around the kernel."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.compiled_run import CompiledRun, compiled_step, read_only
+from cloudarena.contract import RecordLevel, Result
+from cloudarena.engine.calendar import make_calendar
+from cloudarena.engine.index import LOWEST, put, put_number
+from cloudarena.errors import InvalidAction, PolicyError
+from cloudarena.policies import ArrayPolicy
+from cloudarena.scenarios.jobs import kernel, queue
+from cloudarena.scenarios.jobs.build import build_world, make_rows
+from cloudarena.scenarios.jobs.metrics import measure
+from cloudarena.scenarios.jobs.policies import policy
+from cloudarena.scenarios.jobs.spec import JobsScenario
+from cloudarena.scenarios.jobs.state import Machines, Tasks
+from cloudarena.scenarios.jobs.tables import make_tables
+from cloudarena.version import __version__
+
+
+class JobsDecision:
+    """Which ready task starts on which machine?
+
+    The action is ``(task, machine)`` for one instance, ``(task, machine, instances)`` for more, or
+    None to start nothing more at this instant. A gang starts whole; its instances fill the
+    machines in order, from the given one on. The arrays are read-only views that change with the
+    next ``apply``; sizes are in millionths.
+    """
+
+    kind: ClassVar[str] = "start"
+    __slots__ = ("_run", "machines", "now", "rng", "tasks")
+
+    def __init__(self, run: JobsSimulation) -> None:
+        self._run = run
+        self.now = run.now
+        self.tasks, self.machines = run.views()
+        self.rng = run.rng
+
+    @property
+    def ready(self) -> NDArray[np.int64]:
+        """The ready tasks with waiting instances, in order of job arrival, then task."""
+        return self.tasks.ready
+
+    @property
+    def fits(self) -> NDArray[np.bool_]:
+        """Whether an instance of a ready task fits a machine: (ready tasks, machines).
+
+        A gang fits wherever one of its instances does, if all of them fit somewhere.
+        """
+        demand = self.tasks.demand[self.ready]
+        pairs: NDArray[np.bool_] = np.all(demand[:, None] <= self.machines.free[None], axis=2)
+        for row in np.flatnonzero(self.tasks.gang[self.ready]):
+            pairs[row] &= queue.gang_fits(*self._run.arrays(), self.ready[row])
+        return pairs
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether nothing may be started: not when nothing else can happen any more."""
+        return not self._run.must_start
+
+    def arguments(self, policy: ArrayPolicy) -> tuple[Tasks, Machines, np.random.Generator]:
+        """What a policy that is a function of arrays takes, with its queue in its order."""
+        self._run.prepare(policy)
+        return (*self._run.arrays(), self.rng)
+
+
+class JobsSimulation(CompiledRun):
+    """A run of a cluster."""
+
+    ended, deciding, full = kernel.ENDED, kernel.DECIDE, kernel.ROWS_FULL
+    kernel_play = staticmethod(kernel.play)
+    book = policy
+
+    def __init__(self, scenario: JobsScenario, seed: int, record: RecordLevel) -> None:
+        self.scenario = scenario
+        self.record = record
+        self.workload = scenario.load_workload(seed)
+        super().__init__(build_world(scenario, self.workload, seed, record), seed)
+        self._policy: ArrayPolicy | None = None
+
+    @property
+    def now(self) -> float:
+        """The time in seconds since the first submission."""
+        return float(self.world.clock[0]["now"])
+
+    @property
+    def decision(self) -> JobsDecision | None:
+        """What may be started; None when the run has ended."""
+        return JobsDecision(self) if self.is_deciding else None
+
+    @property
+    def must_start(self) -> bool:
+        """Whether an action must start something, since nothing else can happen."""
+        clock = self.world.clock[0]
+        arrived = clock["arrived"] == len(self.workload.submit)
+        return bool(arrived and clock["down"] == 0 and self.world.finishes.counters[0] == 0)
+
+    def apply(self, action: Any) -> None:
+        """Starts instances, or nothing more at this instant."""
+        if not self.is_deciding:
+            raise InvalidAction("the run has ended: there is nothing to decide")
+        start = _start_of(action)
+        if kernel.rows_are_short(self.world):
+            self._make_room()
+        self._go_on(self._act(self.world, *start))
+
+    def arrays(self) -> tuple[Tasks, Machines]:
+        """The tasks and machines as compiled code takes them."""
+        world, clock = self.world, self.world.clock[0]
+        tasks = world.tasks._replace(
+            first=int(world.queue.task_at[clock["first"]]), ready=world.ready[: clock["ready"]]
+        )
+        active = world.finishes.payloads[: world.finishes.counters[0]]
+        return tasks, world.machines._replace(now=float(clock["now"]), active=active)
+
+    def views(self) -> tuple[Tasks, Machines]:
+        """The same, read-only."""
+        tasks, machines = self.arrays()
+        locked_tasks, locked_machines = self._locked
+        return (
+            locked_tasks._replace(first=tasks.first, ready=read_only(tasks.ready)),
+            locked_machines._replace(now=machines.now, active=read_only(machines.active)),
+        )
+
+    def prepare(self, policy: ArrayPolicy) -> None:
+        """Keeps the queue in the order of a policy; refuses one that needs what is not known."""
+        if policy is self._policy:
+            return
+        if policy.needs and not self.scenario.known:
+            raise PolicyError(
+                f"policy {policy.name}: needs known: [{policy.needs}] or [estimates] in the spec"
+            )
+        world, tasks, waiting = self.world, self.world.tasks, self.world.queue
+        keys = np.arange(len(tasks.job)) if policy.order is None else policy.order(tasks)
+        waiting.task_at[:] = np.argsort(keys, kind="stable")
+        waiting.place_of[waiting.task_at] = np.arange(len(tasks.job))
+        for index in (waiting.waiting, waiting.fresh, waiting.dirty):
+            index.nodes[:] = LOWEST
+        gangs = []
+        for task in world.ready[: world.clock[0]["ready"]]:
+            place = waiting.place_of[task]
+            if tasks.gang[task]:
+                gangs.append(place)
+            else:
+                put(waiting.waiting, place, tasks.demand[task], -1)
+                put_number(waiting.fresh, place, 1)
+        waiting.gangs[: len(gangs)] = np.sort(gangs)
+        if self._status == self.deciding:
+            world.clock["first"] = queue.next_in_queue(world)
+        self._policy = policy
+
+    @cached_property
+    def _locked(self) -> tuple[Tasks, Machines]:
+        return _read_only(self.world.tasks), _read_only(self.world.machines)
+
+    @cached_property
+    def _act(self) -> Any:
+        return compiled_step(kernel.act, numba.typeof(self.world), *[numba.int64] * 3)
+
+    def _prepare(self, policy: ArrayPolicy) -> None:
+        self.prepare(policy)
+
+    def _first_decision(self) -> int:
+        return int(self._act(self.world, -1, -1, 0))
+
+    def _make_room(self) -> None:
+        """Doubles the room for rows, and for their events."""
+        world, old = self.world, self.world.machines.rows
+        rows = make_rows(2 * len(old) + len(world.machines.up) + int(world.clock[0]["lost_rows"]))
+        rows[: len(old)] = old
+        finishes = make_calendar(len(rows))
+        for before, after in zip(world.finishes, finishes, strict=True):
+            after[: len(before)] = before
+        spare = np.empty(len(rows), np.int64)
+        spare[: len(old)] = world.spare_rows
+        machines = world.machines._replace(rows=rows)
+        self.world = world._replace(machines=machines, finishes=finishes, spare_rows=spare)
+        self.__dict__.pop("_locked", None)
+
+    def _why_not(self, status: int) -> str:
+        """Why the last action is not allowed, with the numbers that say so."""
+        clock, tasks = self.world.clock[0], self.world.tasks
+        task, machine, count = int(clock["task"]), int(clock["machine"]), int(clock["count"])
+        if status == kernel.MUST_START:
+            return (
+                "to start nothing is not allowed: nothing runs and nothing will arrive, so the "
+                "ready tasks would wait for ever"
+            )
+        if status == kernel.NO_SUCH_TASK:
+            return f"task {task} is not allowed: 0 to {len(tasks.job) - 1}"
+        if status == kernel.NO_SUCH_MACHINE:
+            return f"machine {machine} is not allowed: 0 to {len(self.world.machines.up) - 1}"
+        if status == kernel.NOT_READY:
+            return f"task {task} is not allowed: it is not ready, or has no waiting instances"
+        if tasks.gang[task]:
+            return f"task {task} is not allowed: its {tasks.waiting[task]} instances do not all fit"
+        most = min(
+            int(tasks.waiting[task]), int(queue.copies_that_fit(*self.arrays(), task, machine))
+        )
+        return (
+            f"{count} instances of task {task} on machine {machine} are not allowed: at least 1, "
+            f"and there is room for {most}"
+        )
+
+    def metrics(self) -> dict[str, float]:
+        """The metrics so far."""
+        return measure(self.world, self.workload)
+
+    def result(self) -> Result:
+        """The metrics and, as far as they were recorded, the tables."""
+        return Result(
+            metrics=self.metrics(),
+            tables={} if self.record == "none" else make_tables(self),
+            scenario=self.scenario.name,
+            seed=self.seed,
+            version=__version__,
+        )
+
+
+def _start_of(action: Any) -> tuple[int, int, int]:
+    """An action as task, machine and instances."""
+    if action is None:
+        return -1, -1, 0
+    if isinstance(action, (tuple, list)) and len(action) in (2, 3):
+        numbers = (*action, 1)[:3]
+        if all(
+            isinstance(n, (int, np.integer)) and not isinstance(n, bool) and abs(int(n)) < 2**62
+            for n in numbers
+        ):
+            return int(numbers[0]), int(numbers[1]), int(numbers[2])
+    raise InvalidAction(
+        f"action {action!r} is not allowed: (task, machine), (task, machine, instances) or None"
+    )
+
+
+def _read_only(value: Any) -> Any:
+    """A NamedTuple with all its arrays read-only."""
+    if isinstance(value, np.ndarray):
+        return read_only(value)
+    if isinstance(value, tuple):
+        return type(value)(*(_read_only(part) for part in value))
+    return value

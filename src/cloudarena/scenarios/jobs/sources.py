@@ -1,0 +1,215 @@
+"""Where the jobs of a scenario come from: traces, generators, or the spec itself."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from cloudarena.contract import Spec
+from cloudarena.sources import SpecPath
+from cloudarena.workloads import job_deeprm, job_tpch_like
+from cloudarena.workloads.job_alibaba2018 import STATUS, load_alibaba2018
+from cloudarena.workloads.job_alibaba_like import alibaba_like
+from cloudarena.workloads.job_borg import load_borg
+from cloudarena.workloads.job_cloudsimpy import load_cloudsimpy
+from cloudarena.workloads.job_files import load_job_file
+from cloudarena.workloads.job_lublin import lublin_feitelson
+from cloudarena.workloads.job_openb import load_openb_jobs
+from cloudarena.workloads.job_swf import load_swf
+from cloudarena.workloads.jobs import (
+    LARGEST_DEMAND,
+    LONGEST_TIME,
+    MOST_INSTANCES,
+    JobWorkload,
+    assemble,
+    slice_jobs,
+)
+
+Size = Annotated[float, Field(ge=0, le=LARGEST_DEMAND)]
+Seconds = Annotated[float, Field(gt=0, le=LONGEST_TIME)]
+
+
+READERS = {
+    "cloudsimpy-csv": load_cloudsimpy,
+    "swf": load_swf,
+    "borg-2019": load_borg,
+    "openb": load_openb_jobs,
+    "file": load_job_file,
+}
+
+
+class TraceFile(Spec):
+    """A file, of which ``jobs`` jobs from number ``offset`` on are taken.
+
+    CloudSimPy's list of jobs (such as Alibaba's of 2017), a log of the Parallel Workloads Archive,
+    instance events of Google's Borg of 2019, pods of Alibaba's gpu-v2023, or the neutral table that
+    ``cloudarena trace convert`` writes.
+    """
+
+    source: Literal["cloudsimpy-csv", "swf", "borg-2019", "openb", "file"]
+    path: SpecPath
+    offset: int = Field(0, ge=0)
+    jobs: int | None = Field(None, ge=1)
+
+    def load(self, seed: int) -> JobWorkload:
+        """Reads the file; a trace is the same for every seed."""
+        return slice_jobs(READERS[self.source](self.path), self.offset, self.jobs)
+
+
+class Alibaba2018(Spec):
+    """The table batch_task of Alibaba's trace of 2018."""
+
+    source: Literal["alibaba-2018"]
+    path: SpecPath
+    offset: int = Field(0, ge=0)
+    jobs: int | None = Field(None, ge=1)
+    status: str | None = STATUS
+    """Takes tasks of this status; null takes all."""
+
+    def load(self, seed: int) -> JobWorkload:
+        """Reads the file; a trace is the same for every seed."""
+        return slice_jobs(load_alibaba2018(self.path, self.status), self.offset, self.jobs)
+
+
+class AlibabaLike(Spec):
+    """Jobs drawn like those of Alibaba's trace of 2017."""
+
+    source: Literal["alibaba-like"]
+    jobs: int = Field(ge=1)
+    rate: float = Field(1.0, gt=0)
+    """How many times as fast as in the trace they arrive."""
+
+    def load(self, seed: int) -> JobWorkload:
+        """Draws the jobs of a seed."""
+        return alibaba_like(self.jobs, seed, self.rate)
+
+
+class LublinFeitelson(Spec):
+    """Rigid parallel jobs by the model of Lublin and Feitelson (2003)."""
+
+    source: Literal["lublin-feitelson"]
+    jobs: int = Field(ge=1)
+    processors: int = Field(128, ge=32, le=2**20)
+    kind: Literal["all", "batch", "interactive"] = "all"
+    rate: float = Field(1.0, gt=0)
+
+    def load(self, seed: int) -> JobWorkload:
+        """Draws the jobs of a seed."""
+        return lublin_feitelson(self.jobs, seed, self.processors, self.kind, self.rate)
+
+
+class DeepRm(Spec):
+    """DeepRM's Bernoulli mix of short and long jobs."""
+
+    source: Literal["deeprm"]
+    jobs: int = Field(ge=1)
+    rate: float = Field(job_deeprm.RATE, gt=0, le=1)
+    short_share: float = Field(job_deeprm.SHORT_SHARE, ge=0, le=1)
+    step_seconds: Seconds = 1.0
+
+    def load(self, seed: int) -> JobWorkload:
+        """Draws the jobs of a seed."""
+        return job_deeprm.deeprm(self.jobs, seed, self.rate, self.short_share, self.step_seconds)
+
+
+class TpchLike(Spec):
+    """Stage DAGs like those of TPC-H queries on Spark."""
+
+    source: Literal["tpch-like"]
+    jobs: int = Field(ge=1)
+    mean_gap: Seconds = job_tpch_like.MEAN_GAP
+
+    def load(self, seed: int) -> JobWorkload:
+        """Draws the jobs of a seed."""
+        return job_tpch_like.tpch_like(self.jobs, seed, self.mean_gap)
+
+
+class InlineTask(Spec):
+    """A task written into the spec: identical instances."""
+
+    name: str | None = None
+    """``task-1``, ``task-2``, ... in its job by default."""
+    instances: int = Field(1, ge=1, le=MOST_INSTANCES)
+    cpu: Size = 1.0
+    memory: Size = 0.0
+    disk: Size = 0.0
+    gpu: Size = 0.0
+    duration: Seconds
+    estimate: Seconds | None = None
+    gang: bool = False
+    parents: tuple[str, ...] = ()
+
+
+class InlineJob(Spec):
+    """A job written into the spec."""
+
+    name: str | None = None
+    """``job-1``, ``job-2``, ... by default."""
+    submit: float = Field(0.0, ge=0, le=LONGEST_TIME)
+    user: int = Field(0, ge=0, le=10_000_000)
+    tasks: tuple[InlineTask, ...] = Field(min_length=1)
+
+    def task_names(self) -> list[str]:
+        """The names of the tasks."""
+        return [task.name or f"task-{number}" for number, task in enumerate(self.tasks, 1)]
+
+    @model_validator(mode="after")
+    def _names_are_clear(self) -> InlineJob:
+        names = self.task_names()
+        for number, task in enumerate(self.tasks):
+            if names.count(names[number]) > 1:
+                raise PydanticCustomError(
+                    "not_allowed",
+                    f"tasks[{number}].name: {names[number]!r} is not allowed: it stands twice",
+                )
+            for parent in task.parents:
+                if parent not in names:
+                    raise PydanticCustomError(
+                        "not_allowed",
+                        f"tasks[{number}].parents: {parent!r} is not allowed: one of "
+                        f"{', '.join(names)}",
+                    )
+        return self
+
+
+class Inline(Spec):
+    """Jobs written into the spec."""
+
+    source: Literal["inline"]
+    jobs: tuple[InlineJob, ...] = Field(min_length=1)
+
+    def load(self, seed: int) -> JobWorkload:
+        """Lays the jobs out as columns, in order of submission; the same for every seed."""
+        tasks = [task for job in self.jobs for task in job.tasks]
+        owner = [number for number, job in enumerate(self.jobs) for _ in job.tasks]
+        edges, first = [], 0
+        for job in self.jobs:
+            names = job.task_names()
+            for number, task in enumerate(job.tasks):
+                edges += [(first + number, first + names.index(name)) for name in task.parents]
+            first += len(names)
+        names = [job.name or f"job-{number}" for number, job in enumerate(self.jobs, 1)]
+        return assemble(
+            job_ids=pa.array(names),
+            submit=np.array([job.submit for job in self.jobs]),
+            job=np.array(owner),
+            task_ids=pa.array([name for job in self.jobs for name in job.task_names()]),
+            instances=np.array([task.instances for task in tasks]),
+            demand=np.array([(task.cpu, task.memory, task.disk, task.gpu) for task in tasks]),
+            duration=np.array([task.duration for task in tasks]),
+            estimate=np.array([task.estimate or task.duration for task in tasks]),
+            gang=np.array([task.gang for task in tasks]),
+            user=np.array([job.user for job in self.jobs]),
+            edges=np.array(edges, np.int64).reshape(-1, 2),
+            source="workload",
+        )
+
+
+Workload = Annotated[
+    TraceFile | Alibaba2018 | AlibabaLike | LublinFeitelson | DeepRm | TpchLike | Inline,
+    Field(discriminator="source"),
+]

@@ -1,0 +1,221 @@
+"""What a run of jobs holds: arrays that the kernel changes and policies look at.
+
+Sizes (demand, capacity, what is free or held) are whole numbers of a millionth in four columns:
+cpu, memory, disk, gpu. Tasks are numbered by the arrival of their jobs, then as the workload has
+them; machines as the spec has them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.engine.calendar import Calendar
+from cloudarena.engine.index import Index
+
+CPU, MEMORY, DISK, GPU = range(4)
+"""The columns of sizes."""
+
+
+class Tasks(NamedTuple):
+    """What a policy sees of the tasks. Arrays over all tasks, where nothing else is said."""
+
+    first: int
+    """The first task, in the order of the policy's queue, that could start now."""
+    ready: NDArray[np.int64]
+    """The ready tasks with waiting instances, in rising order."""
+    job: NDArray[np.int64]
+    user: NDArray[np.int64]
+    submit: NDArray[np.float64]
+    """When the task's job was submitted, in seconds."""
+    instances: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+    """Instances that have not started, or were lost and must start again."""
+    running: NDArray[np.int64]
+    finished: NDArray[np.int64]
+    demand: NDArray[np.int64]  # (tasks, 4)
+    """What one instance holds while it runs, in millionths."""
+    duration: NDArray[np.float64]
+    """Seconds at speed 1 as far as the spec lets them be known: exact, estimated, or NaN."""
+    path: NDArray[np.float64]
+    """The longest path of such durations from the task to the end of its job."""
+    weight: NDArray[np.float64]
+    """How much of the job depends on the task (MaxWeight)."""
+    gang: NDArray[np.bool_]
+    """Whether all instances must start at once."""
+    first_task: NDArray[np.int64]  # (jobs + 1,)
+    """Where the tasks of each job begin."""
+    job_held: NDArray[np.int64]  # (jobs, 4)
+    """What the running instances of each job hold, in millionths."""
+    user_held: NDArray[np.int64]  # (users, 4)
+
+
+ROW = np.dtype(
+    [
+        ("task", np.int64),
+        ("machine", np.int64),
+        ("first", np.int64),  # the number of the first instance; the others follow it
+        ("count", np.int64),
+        ("start", np.float64),
+        ("finish", np.float64),
+        ("state", np.int64),
+        ("lost_left", np.int64),  # instances that were lost and have not started again
+        ("lost_next", np.int64),  # the task's next row with such instances; -1 at the end
+    ]
+)
+"""A start: instances of one task that began together on one machine."""
+
+RUNNING, DONE, LOST = range(3)
+"""What has become of a row."""
+
+
+class Machines(NamedTuple):
+    """What a policy sees of the machines. Arrays over all machines, where nothing else is said."""
+
+    now: float
+    """The time in seconds."""
+    capacity: NDArray[np.int64]  # (machines, 4)
+    free: NDArray[np.int64]  # (machines, 4)
+    """In millionths; -1 everywhere on a machine that is down."""
+    speed: NDArray[np.float64]
+    up: NDArray[np.bool_]
+    total: NDArray[np.int64]  # (4,)
+    """The capacity of all machines, in millionths."""
+    free_total: NDArray[np.int64]  # (4,)
+    """What is free on all machines that are up."""
+    room: Index
+    """Machines by what they have free."""
+    active: NDArray[np.int64]
+    """The rows that run now, in no order."""
+    rows: NDArray[np.void]
+    """All rows, of ``ROW``: ``rows[k]["start"]``."""
+
+
+class Queue(NamedTuple):
+    """The ready tasks in the order of the policy, and which of them may fit somewhere.
+
+    A place is a task's position in the order of all tasks. What is known not to fit is not looked
+    at again: only a task that became ready since (``fresh``), or a machine on which something
+    became free since (``dirty``), can make a new pair. Gangs are looked at each time.
+    """
+
+    task_at: NDArray[np.int64]
+    place_of: NDArray[np.int64]
+    waiting: Index
+    """Places of ready tasks that are no gangs, by minus what they demand."""
+    fresh: Index
+    """Places whose task has not been found to fit no machine: 1."""
+    dirty: Index
+    """For each machine, minus the first place that may fit it; empty if none does."""
+    gangs: NDArray[np.int64]
+    """Places of ready gangs, in rising order."""
+    gang_count: NDArray[np.int64]  # (1,)
+
+
+class Demand(NamedTuple):
+    """The jobs as the trace has them; policies do not see this."""
+
+    submit: NDArray[np.float64]
+    first_task: NDArray[np.int64]
+    duration: NDArray[np.float64]
+    job_weight: NDArray[np.float64]
+    """1 / the job's shortest possible time."""
+    first_child: NDArray[np.int64]
+    children: NDArray[np.int64]
+
+
+class Outages(NamedTuple):
+    """When machines fail and come back: events that are given, or drawn as the run goes on."""
+
+    calendar: Calendar
+    """Payload: the machine that fails, or machines + the machine that comes back."""
+    up_scale: float
+    up_shape: float
+    """A Weibull law of the time from coming up to the next failure; no scale: events are given."""
+    down_mean: float
+    """Of an exponential law of the time to repair."""
+    seeds: NDArray[np.uint64]
+    """A SplitMix64 state for each machine, so that its outages do not depend on the policy."""
+
+
+class Progress(NamedTuple):
+    """How far each task and job is."""
+
+    parents_left: NDArray[np.int64]
+    ready_time: NDArray[np.float64]
+    first_start: NDArray[np.float64]
+    last_finish: NDArray[np.float64]
+    next_instance: NDArray[np.int64]
+    lost_head: NDArray[np.int64]
+    """The row with the task's lost instances of lowest number; -1 if there is none."""
+    tasks_left: NDArray[np.int64]  # (jobs,)
+    job_finish: NDArray[np.float64]  # (jobs,)
+
+
+CLOCK = np.dtype(
+    [
+        ("now", np.float64),
+        ("due", np.float64),  # when to schedule next; infinity if nothing has changed
+        ("deciding", np.int64),
+        ("arrived", np.int64),
+        ("ready", np.int64),  # how many tasks `ready` holds
+        ("first", np.int64),  # the first place of the queue whose task could start
+        ("jobs_left", np.int64),
+        ("down", np.int64),  # machines that are down
+        ("lost_rows", np.int64),  # lost rows whose instances have not all started again
+        ("rows", np.int64),  # rows that were ever used
+        ("spare", np.int64),  # how many rows `spare_rows` holds
+        ("instants", np.int64),
+        ("stride", np.int64),  # each how many-th instant the series keeps
+        ("series", np.int64),  # how many rows the series has
+        ("task", np.int64),  # the last action, for the message when it is not allowed
+        ("machine", np.int64),
+        ("count", np.int64),
+    ]
+)
+
+TOTALS = np.dtype(
+    [
+        ("completed", np.int64),
+        ("lost", np.int64),
+        ("lost_s", np.float64),
+        ("wait_s", np.float64),
+        ("makespan", np.float64),
+        # What is integrated over time, and its integral.
+        ("jobs", np.int64),  # jobs that have arrived and not finished
+        ("tasks", np.int64),  # their tasks that have not finished
+        ("job_weight", np.float64),  # the jobs, each weighted by 1 / its shortest possible time
+        ("task_weight", np.float64),  # the tasks, each weighted by 1 / its duration
+        ("job_s", np.float64),
+        ("task_s", np.float64),
+        ("job_weight_s", np.float64),
+        ("task_weight_s", np.float64),
+    ]
+)
+
+SERIES_COLUMNS = ("time_s", "jobs", "ready_tasks", "cpu", "memory", "disk", "gpu", "machines_up")
+
+
+class World(NamedTuple):
+    """Everything a run holds."""
+
+    interval: float
+    """Seconds between instants of scheduling; 0 schedules whenever something happens."""
+    recycles: bool
+    """Whether finished rows are used again, since nobody wants to see them."""
+    demand: Demand
+    tasks: Tasks
+    machines: Machines
+    queue: Queue
+    progress: Progress
+    ready: NDArray[np.int64]  # (tasks,): its beginning is what policies see
+    spare_rows: NDArray[np.int64]
+    finishes: Calendar
+    outages: Outages
+    clock: NDArray[np.void]  # (1,) of CLOCK
+    totals: NDArray[np.void]  # (1,) of TOTALS
+    held: NDArray[np.int64]  # (4,): of the whole cluster, in millionths
+    held_s: NDArray[np.float64]  # (4,): its integral
+    series: NDArray[np.float64]  # (rows, SERIES_COLUMNS); no rows: not recorded

@@ -1,0 +1,49 @@
+"""What the specs of all scenarios share about where their work comes from."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+from pydantic import AfterValidator, ValidationInfo
+
+
+def _from_folder(path: Path, info: ValidationInfo) -> Path:
+    """Resolves a relative path from the folder of the spec it stands in."""
+    folder = (info.context or {}).get("folder")
+    return Path(folder) / path if folder is not None else path
+
+
+SpecPath = Annotated[Path, AfterValidator(_from_folder)]
+"""A path in a spec: relative ones start from the folder of the spec."""
+
+
+def source_names(union: Any) -> tuple[str, ...]:
+    """The names of the sources in an annotated union of specs, each with a key ``source``."""
+    return tuple(
+        name
+        for source in get_args(get_args(union)[0])
+        for name in get_args(source.model_fields["source"].annotation)
+    )
+
+
+def load_workload(source: Any, seed: int) -> Any:
+    """The work of a source under a seed. The last one is kept, for the next policy on it."""
+    return _load(source, seed, _stamp(source))
+
+
+def _stamp(source: Any) -> tuple[int, ...]:
+    """Changes when a file behind the source does."""
+    values = [
+        value
+        for entry in dict(source).values()
+        for value in (entry if isinstance(entry, tuple) else (entry,))
+    ]
+    paths = [value for value in values if isinstance(value, Path)]
+    return tuple(path.stat().st_mtime_ns for path in paths if path.exists())
+
+
+@lru_cache(maxsize=1)
+def _load(source: Any, seed: int, stamp: tuple[int, ...]) -> Any:
+    return source.load(seed)
