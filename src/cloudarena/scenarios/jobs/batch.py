@@ -19,6 +19,11 @@ MOST_INSTANCES = 20_000
 """In one batch: the heuristics look at all pairs of instances and machines, many times."""
 
 
+def describe(heuristic: str) -> str:
+    """What the batch policy of a heuristic says about itself."""
+    return f"{HEURISTICS[heuristic].removesuffix('.')} (mapped in batches)."
+
+
 class BatchMapping:
     """Maps all waiting instances to machines by a heuristic, anew whenever tasks become ready.
 
@@ -30,7 +35,7 @@ class BatchMapping:
 
     def __init__(self, heuristic: str) -> None:
         self.name = heuristic
-        self.__doc__ = f"{HEURISTICS[heuristic]} Batches of instances, on an ETC matrix."
+        self.__doc__ = describe(heuristic)
         self._heuristic = heuristic
         self._seed = 0
         self._mapped: dict[int, int] = {}
@@ -121,7 +126,7 @@ def busy_times(tasks: Any, machines: Any) -> NDArray[np.float64]:
 def _register(heuristic: str) -> None:
     @policy.stepped(heuristic)
     class Mapped(BatchMapping):
-        __doc__ = f"{HEURISTICS[heuristic]} Batches of instances, on an ETC matrix."
+        __doc__ = describe(heuristic)
 
         def __init__(self) -> None:
             super().__init__(heuristic)
