@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from cloudarena.cli import trace_jobs, trace_vm
+from cloudarena.cli import trace_jobs, trace_vm, trace_workflow
 from cloudarena.cli.options import Json, Overrides, Seed, people, print_json
 from cloudarena.errors import CloudarenaError, TraceError
 
@@ -26,7 +26,7 @@ class TraceKind(Protocol):
     KIND: str
     """The kind, such as ``vm``."""
     FILES: Sequence[str]
-    """The names of the files of a trace in neutral form, without their endings."""
+    """The names of the files of a trace in neutral form; one without ending may have any."""
     CONVERTERS: Mapping[str, Callable[..., None]]
     """Commands of ``trace convert``, by the name of the format they read."""
     GENERATORS: Mapping[str, Callable[..., None]]
@@ -39,7 +39,7 @@ class TraceKind(Protocol):
         """The figures of a scenario's workload under a seed."""
 
 
-KINDS: tuple[TraceKind, ...] = (trace_vm, trace_jobs)
+KINDS: tuple[TraceKind, ...] = (trace_vm, trace_jobs, trace_workflow)
 ENDINGS = (".parquet", ".csv", ".csv.gz")
 
 app = typer.Typer(
@@ -127,7 +127,7 @@ def _describe_folder(folder: Path) -> dict[str, Any]:
         files = {
             name: folder / (name + ending)
             for name in kind.FILES
-            for ending in reversed(ENDINGS)
+            for ending in (("",) if Path(name).suffix else reversed(ENDINGS))
             if (folder / (name + ending)).is_file()
         }
         if len(files) == len(kind.FILES):
