@@ -11,6 +11,7 @@ from cloudarena.testing import check_policy, check_scenario
 SMALLER = {
     "vm": {"ticks": 300, "workload.vms": 600, "workload.concurrent": 100, "machines[0].count": 12},
     "jobs": {"workload.jobs": 4},
+    "workflow": {"workload.workflows": 4, "workload.functions": 30},
 }
 
 

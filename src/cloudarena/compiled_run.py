@@ -57,6 +57,14 @@ class CompiledRun(Simulation):
             self._status = self._first_decision()
         return self._status == self.deciding
 
+    def _step(self, act: Callable[..., int], *action: int) -> int:
+        """Takes an action; makes room and tries again if something is full."""
+        status = act(self.world, *action)
+        if status == self.full:
+            self._make_room()
+            status = act(self.world, *action)
+        return status
+
     def _go_on(self, status: int) -> None:
         """Takes note of where the kernel stands, or says why an action is not allowed."""
         if status not in (self.ended, self.deciding):
@@ -103,6 +111,15 @@ def read_only(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def locked(value: Any) -> Any:
+    """A NamedTuple with all its arrays read-only."""
+    if isinstance(value, np.ndarray):
+        return read_only(value)
+    if isinstance(value, tuple):
+        return type(value)(*(locked(part) for part in value))
+    return value
 
 
 def whole_millionths(values: np.ndarray) -> np.ndarray:

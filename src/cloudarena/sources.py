@@ -28,9 +28,12 @@ def source_names(union: Any) -> tuple[str, ...]:
     )
 
 
-def load_workload(source: Any, seed: int) -> Any:
-    """The work of a source under a seed. The last one is kept, for the next policy on it."""
-    return _load(source, seed, _stamp(source))
+def load_workload(source: Any, seed: int, *others: float) -> Any:
+    """The work of a source under a seed. The last one is kept, for the next policy on it.
+
+    What the source needs besides, such as the speed of a core, is given to its ``load`` too.
+    """
+    return _load(source, _stamp(source), seed, *others)
 
 
 def _stamp(source: Any) -> tuple[int, ...]:
@@ -45,5 +48,5 @@ def _stamp(source: Any) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1)
-def _load(source: Any, seed: int, stamp: tuple[int, ...]) -> Any:
-    return source.load(seed)
+def _load(source: Any, stamp: tuple[int, ...], seed: int, *others: float) -> Any:
+    return source.load(seed, *others)

@@ -76,6 +76,11 @@ def inner(function: Callable[..., Any]) -> Any:
     return numba.njit(cache=True, **NO_COUNTS, **NO_WRAPPERS)(function)
 
 
+def inner_counting(function: Callable[..., Any]) -> Any:
+    """As ``inner``, for a function that gives back arrays to code that counts references."""
+    return numba.njit(cache=True, **NO_WRAPPERS)(function)
+
+
 def compiled_as(function: Callable[..., Any], signature: Any, cache: bool = True) -> Any:
     """Compiles a function for one signature, now, or takes it from the cache.
 

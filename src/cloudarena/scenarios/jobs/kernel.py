@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from cloudarena.engine.calendar import heapify, next_time, pop, push, size
-from cloudarena.engine.compiled import compiled, inner, lean
+from cloudarena.engine.compiled import inner, inner_counting, lean
 from cloudarena.engine.index import put, put_number
 from cloudarena.scenarios.jobs.queue import (
     become_ready,
@@ -388,6 +388,14 @@ def must_start(world: World) -> bool:
     return arrived and clock.down == 0 and size(world.finishes) == 0
 
 
+@inner
+def rows_are_short(world: World) -> bool:
+    """Whether the next start may need more rows than there are."""
+    clock = world.clock[0]
+    needed = len(world.machines.up) + clock.lost_rows + 1
+    return clock.rows - clock.spare + needed > len(world.machines.rows)
+
+
 @lean
 def act(world: World, task: int, machine: int, count: int) -> int:
     """Takes an action, if a decision is pending, and moves on; or says why it may not be taken.
@@ -398,6 +406,8 @@ def act(world: World, task: int, machine: int, count: int) -> int:
     clock, tasks, machines = world.clock[0], world.tasks, world.machines
     if clock.deciding == 0:
         return advance(world)
+    if rows_are_short(world):
+        return ROWS_FULL
     clock.task, clock.machine, clock.count = task, machine, count
     if task < 0:
         if must_start(world):
@@ -427,15 +437,7 @@ def act(world: World, task: int, machine: int, count: int) -> int:
     return advance(world)
 
 
-@lean
-def rows_are_short(world: World) -> bool:
-    """Whether the next start may need more rows than there are."""
-    clock = world.clock[0]
-    needed = len(world.machines.up) + clock.lost_rows + 1
-    return clock.rows - clock.spare + needed > len(world.machines.rows)
-
-
-@compiled
+@inner_counting
 def shown_tasks(world: World) -> Tasks:
     """The tasks with the part of ``ready`` that counts now."""
     t, clock = world.tasks, world.clock[0]
@@ -446,7 +448,7 @@ def shown_tasks(world: World) -> Tasks:
     )  # fmt: skip
 
 
-@compiled
+@inner_counting
 def shown_machines(world: World) -> Machines:
     """The machines with the time and the rows that count now."""
     m = world.machines
@@ -461,7 +463,7 @@ def play(world: World, policy: Any, rng: np.random.Generator) -> int:
     """Lets a compiled policy decide until the run ends, rows are short, or an action is bad."""
     status = DECIDE if world.clock[0].deciding == 1 else advance(world)
     while status == DECIDE:
-        if rows_are_short(world):
+        if rows_are_short(world):  # before the policy draws anything
             return ROWS_FULL
         task, machine, count = policy(shown_tasks(world), shown_machines(world), rng)
         status = act(world, task, machine, count)

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import CompiledRun, compiled_step, read_only
+from cloudarena.compiled_run import CompiledRun, compiled_step, locked, read_only
 from cloudarena.contract import RecordLevel, Result
 from cloudarena.engine.calendar import make_calendar
 from cloudarena.engine.index import LOWEST, put, put_number
@@ -106,10 +106,7 @@ class JobsSimulation(CompiledRun):
         """Starts instances, or nothing more at this instant."""
         if not self.is_deciding:
             raise InvalidAction("the run has ended: there is nothing to decide")
-        start = _start_of(action)
-        if kernel.rows_are_short(self.world):
-            self._make_room()
-        self._go_on(self._act(self.world, *start))
+        self._go_on(self._step(self._act, *_start_of(action)))
 
     def arrays(self) -> tuple[Tasks, Machines]:
         """The tasks and machines as compiled code takes them."""
@@ -158,7 +155,7 @@ class JobsSimulation(CompiledRun):
 
     @cached_property
     def _locked(self) -> tuple[Tasks, Machines]:
-        return _read_only(self.world.tasks), _read_only(self.world.machines)
+        return locked(self.world.tasks), locked(self.world.machines)
 
     @cached_property
     def _act(self) -> Any:
@@ -238,12 +235,3 @@ def _start_of(action: Any) -> tuple[int, int, int]:
     raise InvalidAction(
         f"action {action!r} is not allowed: (task, machine), (task, machine, instances) or None"
     )
-
-
-def _read_only(value: Any) -> Any:
-    """A NamedTuple with all its arrays read-only."""
-    if isinstance(value, np.ndarray):
-        return read_only(value)
-    if isinstance(value, tuple):
-        return type(value)(*(_read_only(part) for part in value))
-    return value

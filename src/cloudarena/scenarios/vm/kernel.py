@@ -510,6 +510,8 @@ def act(world: World, action: int) -> int:
     vm = clock.pending
     if vm < 0:
         return advance(world)
+    if is_full(world.decisions):
+        return LOG_FULL
     clock.action = action
     if action >= len(world.fleet.cores):
         return NO_SUCH_MACHINE
@@ -534,7 +536,7 @@ def play(world: World, policy: Any, rng: np.random.Generator) -> int:
     """Lets a compiled policy decide until the run ends, the log is full, or an action is bad."""
     status = DECIDE if world.clock[0].pending >= 0 else advance(world)
     while status == DECIDE:
-        if is_full(world.decisions):
+        if is_full(world.decisions):  # before the policy draws anything
             return LOG_FULL
         status = act(world, policy(world.machines, request_of(world), rng))
     return status

@@ -13,7 +13,7 @@ import pyarrow as pa
 from cloudarena.compiled_run import CompiledRun, compiled_step, read_only, whole_millionths
 from cloudarena.contract import RecordLevel, Result
 from cloudarena.engine.calendar import make_calendar
-from cloudarena.engine.recorder import grown, is_full, make_log, recorded
+from cloudarena.engine.recorder import grown, make_log, recorded
 from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.vm import kernel
 from cloudarena.scenarios.vm.kernel import MICRO, Machines, Request, World
@@ -82,10 +82,7 @@ class VmSimulation(CompiledRun):
         """Places, puts off or refuses the request."""
         if not self.is_deciding:
             raise InvalidAction("the run has ended: there is nothing to decide")
-        number = _whole_number(action)
-        if is_full(self.world.decisions):
-            self._make_room()
-        self._go_on(self._act(self.world, number))
+        self._go_on(self._step(self._act, _whole_number(action)))
 
     @cached_property
     def _act(self) -> Any:

@@ -1,0 +1,21 @@
+"""Things that are rented for whole periods, such as servers by the hour."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cloudarena.engine.compiled import lean
+
+HOUR_S = 3600.0
+
+
+@lean
+def clock_error(time: float) -> float:
+    """How far a time may be off that is a sum of a few floats: less than it is rounded by."""
+    return max(1e-10, 8.0 * (np.nextafter(time, np.inf) - time))
+
+
+@lean
+def periods_needed(start: float, until: float, period_s: float) -> int:
+    """How many whole periods from ``start`` on cover the time ``until``; rounding is no period."""
+    return int(np.ceil((until - start - clock_error(until)) / period_s))

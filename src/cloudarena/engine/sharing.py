@@ -1,0 +1,274 @@
+"""Processor sharing: containers on nodes share the cores of their node.
+
+With v operations a second per core, a container with so many threads runs at
+
+    min(1, memory allocated / required) * threads * v               if all threads on the node
+                                                                    are at most its cores, else
+    min(1, memory allocated / required) * threads * cores v / all threads
+
+With whole operations (``whole``) the speed of a thread and the speed of a container are rounded
+down, and so is the work done between two events (starts and finishes) on the node. Every event
+costs time in proportion to the containers on the node, and on no other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.engine.alarms import Alarms, make_alarms, set_alarm
+from cloudarena.engine.compiled import inner, lean
+
+NONE = -1
+
+
+class Sharing(NamedTuple):
+    """Nodes, and containers in slots that are used again."""
+
+    core_speed: int
+    """Operations that a core does in a second."""
+    whole: bool
+    cores: NDArray[np.int64]  # (nodes,)
+    threads: NDArray[np.int64]  # (nodes,): of all running containers
+    clock: NDArray[np.float64]  # (nodes,): the last event
+    speed: NDArray[np.float64]  # (nodes,): of all running containers, operations a second
+    work: NDArray[np.float64]  # (nodes,): operations done so far
+    head: NDArray[np.int64]  # (nodes,): the first running container; NONE
+    finishing: NDArray[np.int64]  # (nodes,): the container that finishes first
+    finishes: Alarms  # (nodes): when it does
+    slot_threads: NDArray[np.int64]  # (slots,)
+    slot_allocated: NDArray[np.int64]
+    slot_required: NDArray[np.int64]
+    slot_left: NDArray[np.float64]  # operations
+    slot_speed: NDArray[np.float64]
+    slot_next: NDArray[np.int64]  # the next of the same list; NONE
+    slot_before: NDArray[np.int64]
+    # For forecasts:
+    trial_slot: NDArray[np.int64]
+    trial_left: NDArray[np.float64]
+    trial_begin: NDArray[np.float64]
+
+
+def make_sharing(cores: NDArray[np.int64], core_speed: int, whole: bool, slots: int) -> Sharing:
+    """Nodes without containers."""
+    nodes = len(cores)
+    return Sharing(
+        core_speed=core_speed,
+        whole=whole,
+        cores=cores,
+        threads=np.zeros(nodes, np.int64),
+        clock=np.zeros(nodes),
+        speed=np.zeros(nodes),
+        work=np.zeros(nodes),
+        head=np.full(nodes, NONE),
+        finishing=np.full(nodes, NONE),
+        finishes=make_alarms(nodes),
+        slot_threads=np.zeros(slots, np.int64),
+        slot_allocated=np.zeros(slots, np.int64),
+        slot_required=np.ones(slots, np.int64),
+        slot_left=np.zeros(slots),
+        slot_speed=np.zeros(slots),
+        slot_next=np.full(slots, NONE),
+        slot_before=np.full(slots, NONE),
+        trial_slot=np.zeros(slots, np.int64),
+        trial_left=np.zeros(slots),
+        trial_begin=np.zeros(slots),
+    )
+
+
+def with_slots(sharing: Sharing, slots: int) -> Sharing:
+    """The same with room for more containers."""
+    more = make_sharing(sharing.cores, sharing.core_speed, sharing.whole, slots)
+    grown = {}
+    for name, values in more._asdict().items():
+        if name.startswith(("slot_", "trial_")):
+            old = getattr(sharing, name)
+            values[: len(old)] = old
+            grown[name] = values
+    return sharing._replace(**grown)
+
+
+@lean
+def speed_of(sharing: Sharing, node: int, threads: int, slot: int) -> float:
+    """The speed of a container on a node with so many threads in all, in operations a second."""
+    speed = float(sharing.core_speed)
+    own, allocated = sharing.slot_threads[slot], sharing.slot_allocated[slot]
+    required = sharing.slot_required[slot]
+    if sharing.whole:
+        thread_speed = sharing.core_speed
+        if threads > sharing.cores[node]:
+            thread_speed = sharing.cores[node] * sharing.core_speed // threads
+        if allocated < required:
+            return float(allocated * (thread_speed * own) // required)
+        return float(thread_speed * own)
+    if threads > sharing.cores[node]:
+        speed = sharing.cores[node] * speed / threads
+    if allocated < required:
+        return allocated / required * speed * own
+    return speed * own
+
+
+@lean
+def work_in(sharing: Sharing, speed: float, begin: float, end: float) -> float:
+    """The operations that a container does from one event to the next."""
+    done = speed * (end - begin)
+    if sharing.whole:
+        # What the rounding of the two times may have taken away is given back.
+        return np.floor(done + speed * 4.0 * (np.nextafter(end, np.inf) - end))
+    return done
+
+
+@inner
+def _progress(sharing: Sharing, node: int, time: float) -> None:
+    """Lets the containers of a node work up to an event."""
+    begin = sharing.clock[node]
+    if time > begin:
+        sharing.work[node] += sharing.speed[node] * (time - begin)
+        slot = sharing.head[node]
+        while slot != NONE:
+            done = work_in(sharing, sharing.slot_speed[slot], begin, time)
+            sharing.slot_left[slot] = max(0.0, sharing.slot_left[slot] - done)
+            slot = sharing.slot_next[slot]
+    sharing.clock[node] = time
+
+
+@inner
+def _share(sharing: Sharing, node: int) -> None:
+    """Shares out the cores of a node after an event, and finds who finishes first."""
+    time, threads = sharing.clock[node], sharing.threads[node]
+    first, finishing, total = np.inf, NONE, 0.0
+    slot = sharing.head[node]
+    while slot != NONE:
+        speed = speed_of(sharing, node, threads, slot)
+        sharing.slot_speed[slot] = speed
+        total += speed
+        finish = time + sharing.slot_left[slot] / speed if speed > 0.0 else np.inf
+        if finish < first:
+            first, finishing = finish, slot
+        slot = sharing.slot_next[slot]
+    sharing.speed[node] = total
+    sharing.finishing[node] = finishing
+    set_alarm(sharing.finishes, node, first)
+
+
+@lean
+def join(sharing: Sharing, node: int, slot: int, time: float) -> None:
+    """Starts a container, whose slot has been filled in."""
+    _progress(sharing, node, time)
+    link(sharing, sharing.head, node, slot)
+    sharing.threads[node] += sharing.slot_threads[slot]
+    _share(sharing, node)
+
+
+@lean
+def leave(sharing: Sharing, node: int, slot: int, time: float) -> None:
+    """Ends a container."""
+    _progress(sharing, node, time)
+    unlink(sharing, sharing.head, node, slot)
+    sharing.threads[node] -= sharing.slot_threads[slot]
+    _share(sharing, node)
+
+
+@lean
+def link(sharing: Sharing, heads: NDArray[np.int64], node: int, slot: int) -> None:
+    """Puts a container at the beginning of a node's list."""
+    first = heads[node]
+    sharing.slot_next[slot] = first
+    sharing.slot_before[slot] = NONE
+    if first != NONE:
+        sharing.slot_before[first] = slot
+    heads[node] = slot
+
+
+@lean
+def unlink(sharing: Sharing, heads: NDArray[np.int64], node: int, slot: int) -> None:
+    """Takes a container out of a node's list."""
+    before, after = sharing.slot_before[slot], sharing.slot_next[slot]
+    if before == NONE:
+        heads[node] = after
+    else:
+        sharing.slot_next[before] = after
+    if after != NONE:
+        sharing.slot_before[after] = before
+
+
+@lean
+def forecast(
+    sharing: Sharing,
+    node: int,
+    coming: int,
+    begins: NDArray[np.float64],
+    extra: int,
+) -> float:
+    """When a node's containers are all done, if nothing else comes.
+
+    Args:
+        sharing: the nodes.
+        node: which of them.
+        coming: the first of a list of containers that are to start, as ``link`` makes it; NONE.
+        begins: when each of those starts, by slot.
+        extra: a container in no list that starts as well; its finish is returned. NONE.
+    """
+    count = 0
+    slot = sharing.head[node]
+    while slot != NONE:
+        _try(sharing, count, slot, -np.inf)
+        count += 1
+        slot = sharing.slot_next[slot]
+    slot = coming
+    while slot != NONE:
+        _try(sharing, count, slot, begins[slot])
+        count += 1
+        slot = sharing.slot_next[slot]
+    if extra != NONE:
+        _try(sharing, count, extra, begins[extra])
+        count += 1
+    return _run_down(sharing, node, count, extra)
+
+
+@inner
+def _try(sharing: Sharing, place: int, slot: int, begin: float) -> None:
+    """Puts a container into a trial; one that runs has begun at minus infinity."""
+    sharing.trial_slot[place] = slot
+    sharing.trial_left[place] = sharing.slot_left[slot]
+    sharing.trial_begin[place] = begin
+
+
+@inner
+def _run_down(sharing: Sharing, node: int, count: int, extra: int) -> float:
+    """Lets the containers of a trial run until all, or the extra one, are done."""
+    slots, left, begin = sharing.trial_slot, sharing.trial_left, sharing.trial_begin
+    threads, time = sharing.threads[node], sharing.clock[node]
+    while count > 0:
+        event, finishing = np.inf, NONE
+        for k in range(count):
+            if begin[k] > -np.inf:
+                if begin[k] < event:
+                    event, finishing = begin[k], NONE
+            else:
+                speed = speed_of(sharing, node, threads, slots[k])
+                finish = time + left[k] / speed if speed > 0.0 else np.inf
+                if finish < event or (finish == event and finishing == NONE):
+                    event, finishing = finish, k
+        if event == np.inf:
+            return np.inf
+        for k in range(count):
+            if begin[k] == -np.inf and event > time:
+                speed = speed_of(sharing, node, threads, slots[k])
+                left[k] = max(0.0, left[k] - work_in(sharing, speed, time, event))
+        time = event
+        if finishing != NONE:
+            if slots[finishing] == extra:
+                return time
+            threads -= sharing.slot_threads[slots[finishing]]
+            count -= 1
+            slots[finishing] = slots[count]
+            left[finishing], begin[finishing] = left[count], begin[count]
+        else:
+            for k in range(count):
+                if begin[k] == time:
+                    begin[k] = -np.inf
+                    threads += sharing.slot_threads[slots[k]]
+    return time

@@ -1,0 +1,150 @@
+"""The state of a run before its first event."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.contract import RecordLevel
+from cloudarena.engine.calendar import make_calendar
+from cloudarena.errors import SpecError
+from cloudarena.scenarios.workflow.policies import empty_nodes
+from cloudarena.scenarios.workflow.spec import WorkflowScenario
+from cloudarena.scenarios.workflow.state import (
+    CLOCK,
+    LEASE,
+    MOMENT,
+    PLACEMENT,
+    TOTALS,
+    Containers,
+    Demand,
+    Nodes,
+    Progress,
+    Rules,
+    Servers,
+    World,
+)
+from cloudarena.workloads.workflow_paths import critical_path_s, remaining_path_s
+from cloudarena.workloads.workflow_template import offsets
+from cloudarena.workloads.workflows import WorkflowWorkload, workflows_of_functions
+
+SLOTS = 1024
+ROWS = 4096
+
+
+def build_world(
+    scenario: WorkflowScenario, workload: WorkflowWorkload, record: RecordLevel
+) -> World:
+    """Lays out the arrays; refuses numbers that cannot be counted with."""
+    cluster, functions = scenario.cluster, len(workload.computation)
+    most = int(workload.parallelism.max()) * cluster.single_core_speed
+    if most * max(kind.numa_nodes.memory for kind, _ in scenario.servers) >= 2**63:
+        raise SpecError(
+            f"cluster.single_core_speed: {cluster.single_core_speed} is not allowed: times the "
+            "largest memory and parallelism it must be less than 2^63"
+        )
+    nodes = _nodes(scenario)
+    servers = len(scenario.servers)
+    clock = np.zeros(1, CLOCK)
+    clock["pending"] = clock["last_node"] = -1
+    clock["spare"] = SLOTS - 1  # the last slot is kept for trials
+    recorded = record != "none"
+    weight = scenario.objective.weight
+    return World(
+        rules=Rules(
+            float(cluster.memory_bandwidth),
+            float(cluster.numa_bandwidth),
+            float(cluster.network_bandwidth),
+            scenario.transfer == "parallel",
+            scenario.admission == "strict",
+            scenario.admission == "backfill",
+            weight,
+            (1 - weight) * scenario.objective.rent_scale,
+        ),
+        demand=_demand(scenario, workload),
+        nodes=nodes,
+        servers=Servers(
+            first_node=offsets(np.array([kind.numa_nodes.count for kind, _ in scenario.servers])),
+            latency=np.array([kind.cold_start_latency for kind, _ in scenario.servers]),
+            expiry=np.zeros(servers),
+            boot_end=np.zeros(servers),
+            latest=np.full(len(nodes.server), -np.inf),
+        ),
+        containers=Containers(
+            function=np.full(SLOTS, -1),
+            node=np.full(SLOTS, -1),
+            spare=np.arange(SLOTS)[::-1].copy() - 1,
+            waiting_head=np.full(len(nodes.server), -1),
+            waiting_tail=np.full(len(nodes.server), -1),
+        ),
+        progress=Progress(
+            parents_left=np.diff(workload.first_parent),
+            node=np.full(functions, -1),
+            functions_left=np.diff(workload.first_function),
+            completion=np.full(len(workload.arrival), np.inf),
+        ),
+        submissions=make_calendar(functions),
+        creations=make_calendar(SLOTS),
+        clock=clock,
+        totals=np.zeros(1, TOTALS),
+        placements=_placements(functions if recorded else 0),
+        leases=np.zeros(ROWS if recorded else 0, LEASE),
+        moments=np.zeros(ROWS if recorded else 0, MOMENT),
+        last_moment=np.full(len(nodes.server), -1),
+        bytes_on_node=np.zeros(len(nodes.server), np.int64),
+        bytes_on_server=np.zeros(servers, np.int64),
+    )
+
+
+def _placements(functions: int) -> NDArray[np.void]:
+    """Rows in which nothing has happened yet."""
+    rows = np.zeros(functions, PLACEMENT)
+    for name in PLACEMENT.names or ():
+        if name != "memory":
+            rows[name] = np.nan
+    return rows
+
+
+def _nodes(scenario: WorkflowScenario) -> Nodes:
+    """All nodes idle, no server rented."""
+    kinds = [kind for kind, _ in scenario.servers]
+    repeat = [kind.numa_nodes.count for kind in kinds]
+
+    def column(values: list[float]) -> NDArray[np.float64]:
+        return np.repeat(np.array(values, np.float64), repeat)
+
+    count = scenario.node_count
+    speed = scenario.cluster.single_core_speed
+    nodes = empty_nodes(count, SLOTS, speed, scenario.work == "integer")
+    nodes.cores[:] = column([kind.numa_nodes.cpu for kind in kinds])
+    nodes.memory[:] = nodes.free_memory[:] = column([kind.numa_nodes.memory for kind in kinds])
+    nodes.hourly_rate[:] = column([kind.hourly_rate for kind in kinds])
+    nodes.server[:] = np.repeat(np.arange(len(kinds)), repeat)
+    return nodes._replace(memory_options=np.array(scenario.memory_options, np.int64))
+
+
+def _demand(scenario: WorkflowScenario, workload: WorkflowWorkload) -> Demand:
+    functions, speed = len(workload.computation), scenario.cluster.single_core_speed
+    child = np.repeat(np.arange(functions), np.diff(workload.first_parent))
+    order = np.argsort(workload.parents, kind="stable")
+    ids = np.array(workload.workflow_ids.to_pylist())
+    by_id = np.argsort(ids, kind="stable")
+    sizes = np.diff(workload.first_function)
+    rank = np.empty(len(ids), np.int64)
+    rank[by_id] = offsets(sizes[by_id])[:-1]
+    return Demand(
+        arrival=workload.arrival,
+        rank=rank,
+        first_function=workload.first_function,
+        workflow=workflows_of_functions(workload),
+        computation=workload.computation,
+        memory_req=workload.memory_req,
+        parallelism=workload.parallelism,
+        first_parent=workload.first_parent,
+        parents=workload.parents,
+        parent_bytes=workload.parent_bytes,
+        first_child=offsets(np.bincount(workload.parents, minlength=functions)),
+        children=child[order],
+        remaining_path=remaining_path_s(workload, speed),
+        critical_path=critical_path_s(workload, speed),
+    )

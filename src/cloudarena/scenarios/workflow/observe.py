@@ -1,0 +1,120 @@
+"""A workflow run as reinforcement learning sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
+
+from cloudarena.engine.leases import HOUR_S
+from cloudarena.errors import SpecError, nearest
+from cloudarena.scenarios.workflow.metrics import weighted_cost
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.workflow.simulation import WorkflowSimulation
+    from cloudarena.scenarios.workflow.spec import WorkflowScenario
+
+FUNCTION_FEATURES = 7
+NODE_FEATURES = 9
+REWARDS = ("weighted_cost", "makespan_sum_s", "makespan_mean_s", "rent_usd")
+
+
+class WorkflowObserver:
+    """Features, masks and rewards of the placement of functions.
+
+    Observation (float32, from 0 to 1), for N nodes and K memory options:
+
+    - for the function: its time on idle cores and the time since its workflow arrived, both as
+      t / (t + critical path); its remaining path over the critical path; its threads over the
+      cores of the largest node (at most 1); its memory over the largest option (at most 1), and
+      whether it is more; the number n of unfinished workflows as n / (n + 10);
+    - for each node: free memory, memory of what comes or waits (at most 1), each over the node's;
+      load l as l / (1 + l); utilisation; hours of lease left h as h / (1 + h); seconds to boot and
+      to transfer, and to its first and last completion, each as t / (1 + t).
+
+    Action (discrete, N K): node n with memory option k as n K + k. The mask allows options up to
+    the memory of the node; another action takes the largest such option, or all of its memory.
+
+    Reward: minus what a step adds to the metric of that name. ``weighted_cost`` (the default) is
+    ``w * integral of unfinished workflows + (1 - w) * scale * rent`` with the spec's objective;
+    over an episode the integral is the sum of the makespans.
+    """
+
+    def __init__(self, scenario: WorkflowScenario, reward: str) -> None:
+        if reward not in REWARDS:
+            raise SpecError(
+                f"reward: {reward!r} is not allowed: one of {', '.join(REWARDS)}."
+                + nearest(reward, REWARDS)
+            )
+        self._reward = reward
+        self._scenario = scenario
+        self._nodes = scenario.node_count
+        self._options = np.array(scenario.memory_options, np.int64)
+        length = FUNCTION_FEATURES + self._nodes * NODE_FEATURES
+        self.observation_space = Box(0.0, 1.0, (length,), np.float32)
+        self.action_space = Discrete(self._nodes * len(self._options))
+
+    def features(self, run: WorkflowSimulation) -> NDArray[np.float32]:
+        """The observation of the current decision; zeros when the run has ended."""
+        observation = np.zeros(self.observation_space.shape, np.float32)
+        decision = run.decision
+        if decision is None:
+            return observation
+        function, nodes, now = decision.function, decision.nodes, decision.now
+        alone = function.computation / (function.parallelism * float(nodes.sharing.core_speed))
+        path = max(function.critical_path, 1e-300)
+        active = int(run.world.totals[0]["active"])
+        observation[:FUNCTION_FEATURES] = (
+            alone / (alone + path),
+            function.elapsed / (function.elapsed + path),
+            function.remaining_path / path,
+            min(1.0, function.parallelism / nodes.cores.max()),
+            min(1.0, function.memory_req / self._options[-1]),
+            float(function.memory_req > self._options[-1]),
+            active / (active + 10),
+        )
+        columns = observation[FUNCTION_FEATURES:].reshape(self._nodes, NODE_FEATURES)
+        columns[:, 0] = nodes.free_memory / nodes.memory
+        promised = (nodes.coming_memory + nodes.waiting_memory) / nodes.memory
+        columns[:, 1] = np.minimum(promised, 1.0)
+        columns[:, 2] = _squashed(nodes.parallelism / nodes.cores)
+        columns[:, 3] = np.minimum(nodes.utilisation, 1.0)
+        columns[:, 4] = _squashed((nodes.expiry - now) / HOUR_S)
+        columns[:, 5] = _squashed(nodes.boot)
+        columns[:, 6] = _squashed(nodes.transfer)
+        first = decision.first_completion
+        columns[:, 7] = _squashed(np.where(np.isfinite(first), first - now, 0.0))
+        columns[:, 8] = _squashed(decision.last_completion - now)
+        return observation
+
+    def mask(self, run: WorkflowSimulation) -> NDArray[np.bool_]:
+        """The memory options that each node has at all."""
+        if run.decision is None:
+            return np.ones(self.action_space.n, bool)
+        allowed: NDArray[np.bool_] = run.decision.valid.ravel()
+        return allowed if allowed.any() else np.ones(len(allowed), bool)
+
+    def action(self, run: WorkflowSimulation, choice: int) -> tuple[int, int]:
+        """The scenario's action for a choice."""
+        node, option = divmod(int(choice), len(self._options))
+        return node, int(min(self._options[option], run.world.nodes.memory[node]))
+
+    def value(self, run: WorkflowSimulation) -> float:
+        """What has been earned so far."""
+        totals = run.world.totals[0]
+        integral, rent = float(totals["active_s"]), float(totals["rent"])
+        if self._reward == "rent_usd":
+            return -rent
+        if self._reward == "makespan_sum_s":
+            return -integral
+        if self._reward == "makespan_mean_s":
+            return -integral / len(run.workload.arrival)
+        return -weighted_cost(self._scenario, integral, rent)
+
+
+def _squashed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers from 0 on as x / (1 + x)."""
+    values = np.maximum(values, 0.0)
+    return values / (1.0 + values)

@@ -1,0 +1,187 @@
+"""The contract around the kernel."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.compiled_run import CompiledRun, compiled_step, locked
+from cloudarena.contract import RecordLevel, Result
+from cloudarena.engine.calendar import make_calendar
+from cloudarena.engine.sharing import with_slots
+from cloudarena.errors import InvalidAction
+from cloudarena.scenarios.workflow import kernel
+from cloudarena.scenarios.workflow.build import build_world
+from cloudarena.scenarios.workflow.metrics import measure
+from cloudarena.scenarios.workflow.policies import policy
+from cloudarena.scenarios.workflow.spec import WorkflowScenario
+from cloudarena.scenarios.workflow.state import Function, Nodes
+from cloudarena.scenarios.workflow.tables import make_tables
+from cloudarena.version import __version__
+
+
+class WorkflowDecision:
+    """Which NUMA node runs this function, with how much memory?
+
+    The action is ``(node, memory in MB)``, any whole number of MB up to the memory of the node.
+    The arrays are read-only views that change with the next ``apply``.
+    """
+
+    kind: ClassVar[str] = "place"
+    __slots__ = ("_run", "function", "nodes", "now", "rng")
+
+    def __init__(self, run: WorkflowSimulation) -> None:
+        self._run = run
+        self.now = run.now
+        self.function = run.function
+        self.nodes = run.locked_nodes
+        self.rng = run.rng
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """Which memory options a node has room for at all: (nodes, options)."""
+        return self.nodes.memory[:, None] >= self.nodes.memory_options[None, :]
+
+    @property
+    def first_completion(self) -> NDArray[np.float64]:
+        """When the first container of each node completes, as it stands; infinity if none runs."""
+        alarms = self.nodes.sharing.finishes.times
+        return alarms[len(alarms) // 2 :][: len(self.nodes.server)]
+
+    @property
+    def last_completion(self) -> NDArray[np.float64]:
+        """When all that runs or is on its way is done, by node; minus infinity if nothing is."""
+        nodes = self._run.world.nodes
+        return np.array([kernel.last_completion(nodes, n) for n in range(len(nodes.server))])
+
+    def arguments(self, policy: Any) -> tuple[Nodes, Function, np.random.Generator]:
+        """What a policy that is a function of arrays takes."""
+        return self._run.world.nodes, self.function, self.rng
+
+
+class WorkflowSimulation(CompiledRun):
+    """A run of workflows on a cluster."""
+
+    ended, deciding, full = kernel.ENDED, kernel.DECIDE, kernel.FULL
+    kernel_play = staticmethod(kernel.play)
+    book = policy
+
+    def __init__(self, scenario: WorkflowScenario, seed: int, record: RecordLevel) -> None:
+        self.scenario = scenario
+        self.record = record
+        self.workload = scenario.load_workload(seed)
+        super().__init__(build_world(scenario, self.workload, record), seed)
+
+    @property
+    def now(self) -> float:
+        """The time in seconds."""
+        return float(self.world.clock[0]["now"])
+
+    @property
+    def function(self) -> Function:
+        """The function that is to be placed."""
+        return Function(*self._function_of(self.world))
+
+    @cached_property
+    def locked_nodes(self) -> Nodes:
+        """What a policy may look at, read-only."""
+        nodes: Nodes = locked(self.world.nodes)
+        return nodes
+
+    @property
+    def decision(self) -> WorkflowDecision | None:
+        """The function to be placed; None when the run has ended."""
+        return WorkflowDecision(self) if self.is_deciding else None
+
+    def apply(self, action: Any) -> None:
+        """Places the function."""
+        if not self.is_deciding:
+            raise InvalidAction("the run has ended: there is nothing to decide")
+        self._go_on(self._step(self._act, *_placement(action)))
+
+    @cached_property
+    def _act(self) -> Any:
+        return compiled_step(kernel.act, numba.typeof(self.world), numba.int64, numba.int64)
+
+    @cached_property
+    def _function_of(self) -> Any:
+        return compiled_step(kernel.function_of, numba.typeof(self.world))
+
+    def _first_decision(self) -> int:
+        return int(self._act(self.world, -1, 0))
+
+    def _make_room(self) -> None:
+        """Doubles the room for containers, leases and moments."""
+        world, old = self.world, len(self.world.containers.function)
+        spare = int(world.clock[0]["spare"])
+        containers = world.containers._replace(
+            function=_longer(world.containers.function),
+            node=_longer(world.containers.node),
+            spare=_longer(world.containers.spare),
+        )
+        # The slot that was kept for trials is free now, and the new last one is kept.
+        containers.spare[spare : spare + old] = np.arange(2 * old - 2, old - 2, -1)
+        world.clock["spare"] = spare + old
+        nodes = world.nodes._replace(
+            sharing=with_slots(world.nodes.sharing, 2 * old), begin=_longer(world.nodes.begin)
+        )
+        creations = make_calendar(2 * old)
+        for before, after in zip(world.creations, creations, strict=True):
+            after[: len(before)] = before
+        self.world = world._replace(
+            nodes=nodes,
+            containers=containers,
+            creations=creations,
+            leases=_longer(world.leases),
+            moments=_longer(world.moments),
+        )
+        self.__dict__.pop("locked_nodes", None)
+
+    def _why_not(self, status: int) -> str:
+        """Why the last action is not allowed, with the numbers that say so."""
+        clock, nodes = self.world.clock[0], self.world.nodes
+        node, memory = int(clock["node"]), int(clock["memory"])
+        if status == kernel.NO_SUCH_NODE:
+            return f"node {node} is not allowed: 0 to {len(nodes.server) - 1}"
+        if status == kernel.BAD_MEMORY:
+            return (
+                f"memory {memory} is not allowed: 1 to {nodes.memory[node]} MB, as node {node} has"
+            )
+        return (
+            f"node {node} with {memory} MB is not allowed: beside {nodes.assigned[node]} other "
+            "threads the function would do less than one operation a second"
+        )
+
+    def metrics(self) -> dict[str, float]:
+        """The metrics so far."""
+        return measure(self.scenario, self.world)
+
+    def result(self) -> Result:
+        """The metrics and, as far as they were recorded, the tables."""
+        return Result(
+            metrics=self.metrics(),
+            tables={} if self.record == "none" else make_tables(self),
+            scenario=self.scenario.name,
+            seed=self.seed,
+            version=__version__,
+        )
+
+
+def _longer(values: NDArray[Any]) -> NDArray[Any]:
+    """The same with twice the room."""
+    return np.concatenate((values, np.zeros_like(values)))
+
+
+def _placement(action: Any) -> tuple[int, int]:
+    if isinstance(action, (tuple, list)) and len(action) == 2:
+        node, memory = action
+        if all(
+            isinstance(n, (int, np.integer)) and not isinstance(n, bool) and abs(int(n)) < 2**62
+            for n in (node, memory)
+        ):
+            return int(node), int(memory)
+    raise InvalidAction(f"action {action!r} is not allowed: (node, memory in MB)")

@@ -1,0 +1,158 @@
+"""What a user writes for a workflow scenario, validated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import yaml
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError
+
+from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
+from cloudarena.policies import PolicyBook
+from cloudarena.scenarios.workflow.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
+from cloudarena.scenarios.workflow.policies import policy
+from cloudarena.scenarios.workflow.sources import Workload
+from cloudarena.sources import load_workload, source_names
+from cloudarena.workloads.workflows import SINGLE_CORE_SPEED, WorkflowWorkload
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.workflow.simulation import WorkflowSimulation
+
+LARGEST_MEMORY = 10**8
+"""MB of a NUMA node."""
+
+
+class NumaNodes(Spec):
+    """The NUMA nodes of a server, all alike; memory in MB."""
+
+    count: int = Field(1, ge=1, le=10_000)
+    cpu: int = Field(ge=1, le=100_000)
+    memory: int = Field(ge=1, le=LARGEST_MEMORY)
+
+
+class ServerType(Spec):
+    """Servers that are alike, rented by the hour; seconds to boot."""
+
+    name: str
+    count: int = Field(1, ge=0, le=100_000)
+    hourly_rate: float = Field(gt=0, le=1e6)
+    cold_start_latency: float = Field(ge=0, le=1e6)
+    numa_nodes: NumaNodes
+
+
+class Cluster(Spec):
+    """Servers, and how fast they and what is between them is: bytes and operations a second."""
+
+    memory_bandwidth: float = Field(100e9, gt=0, le=1e18)
+    numa_bandwidth: float = Field(50e9, gt=0, le=1e18)
+    network_bandwidth: float = Field(10e9, gt=0, le=1e18)
+    single_core_speed: int = Field(SINGLE_CORE_SPEED, ge=1, le=10**12)
+    servers: tuple[ServerType, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Cluster:
+        if not self.memory_bandwidth > self.numa_bandwidth > self.network_bandwidth:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"memory_bandwidth {self.memory_bandwidth:g}, numa_bandwidth "
+                f"{self.numa_bandwidth:g}, network_bandwidth {self.network_bandwidth:g} are not "
+                "allowed: each must be more than the next",
+            )
+        names = [server.name for server in self.servers]
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise PydanticCustomError(
+                    "not_allowed",
+                    f"servers[{number}].name: {name!r} is not allowed: it stands twice",
+                )
+        if sum(server.count for server in self.servers) == 0:
+            raise PydanticCustomError("not_allowed", "servers: at least one server is needed")
+        return self
+
+
+def _from_file(value: Any, info: ValidationInfo) -> Any:
+    """A path stands for the YAML file there."""
+    if not isinstance(value, (str, Path)):
+        return value
+    path = Path((info.context or {}).get("folder") or ".") / value
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else "cannot be read"
+        raise PydanticCustomError("not_allowed", f"{path}: {reason}") from None
+
+
+class Objective(Spec):
+    """What ``weighted_cost`` weighs: seconds of unfinished workflows against dollars of rent."""
+
+    weight: float = Field(0.5, ge=0, le=1)
+    rent_scale: float = Field(10.0, ge=0)
+
+
+class WorkflowScenario(Scenario):
+    """Where serverless workflow functions run on NUMA servers rented by the hour."""
+
+    kind: ClassVar[str] = "workflow"
+    measures: ClassVar[tuple[Metric, ...]] = METRICS
+    headline: ClassVar[str] = HEADLINE
+    highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
+    plots: ClassVar[tuple[Plot, ...]] = PLOTS
+    example: ClassVar[str] = "workflow/demo"
+    default_policy: ClassVar[str] = "earliest-finish"
+    book: ClassVar[PolicyBook] = policy
+
+    scenario: Literal["workflow"]
+    cluster: Annotated[Cluster, BeforeValidator(_from_file)]
+    work: Literal["integer", "real"] = "integer"
+    transfer: Literal["sum", "parallel"] = "sum"
+    admission: Literal["bypass", "strict", "backfill"] = "bypass"
+    memory_options: tuple[Annotated[int, Field(ge=1, le=LARGEST_MEMORY)], ...] = Field(
+        (128, 256, 512, 1024), min_length=1
+    )
+    objective: Objective = Objective()
+    workload: Workload
+
+    @model_validator(mode="after")
+    def _options_rise(self) -> WorkflowScenario:
+        if sorted(set(self.memory_options)) != list(self.memory_options):
+            raise PydanticCustomError(
+                "not_allowed",
+                f"memory_options: {list(self.memory_options)} is not allowed: rising numbers",
+            )
+        return self
+
+    @property
+    def servers(self) -> list[tuple[ServerType, int]]:
+        """Each server: its type, and its number among those of the type."""
+        return [(kind, number) for kind in self.cluster.servers for number in range(kind.count)]
+
+    @property
+    def node_count(self) -> int:
+        """How many NUMA nodes there are."""
+        return sum(kind.numa_nodes.count for kind, _ in self.servers)
+
+    def load_workload(self, seed: int) -> WorkflowWorkload:
+        """The workflows of a seed."""
+        workload: WorkflowWorkload = load_workload(
+            self.workload, seed, self.cluster.single_core_speed
+        )
+        return workload
+
+    @classmethod
+    def union_branches(cls) -> tuple[str, ...]:
+        """The sources of workloads."""
+        return source_names(Workload)
+
+    def start(self, seed: int = 0, record: RecordLevel | None = None) -> WorkflowSimulation:
+        """Begins a run."""
+        from cloudarena.scenarios.workflow.simulation import WorkflowSimulation
+
+        return WorkflowSimulation(self, seed, record or self.record)
+
+    def observer(self, reward: str | None = None) -> Observer:
+        """Features, masks and rewards of the placement of functions."""
+        from cloudarena.scenarios.workflow.observe import WorkflowObserver
+
+        return WorkflowObserver(self, reward or HEADLINE)
