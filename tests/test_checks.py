@@ -12,6 +12,7 @@ SMALLER = {
     "vm": {"ticks": 300, "workload.vms": 600, "workload.concurrent": 100, "machines[0].count": 12},
     "jobs": {"workload.jobs": 4},
     "workflow": {"workload.workflows": 4, "workload.functions": 30},
+    "tiers": {"duration_s": 300},
 }
 
 

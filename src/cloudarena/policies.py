@@ -137,7 +137,10 @@ class PolicyBook:
         return inspect.cleandoc(holder.__doc__ or "").splitlines()[0]
 
     def resolve(self, policy: str | Policy) -> Policy:
-        """A policy from its name, ``replay:FILE``, ``FILE.py:FUNCTION``, or a callable."""
+        """A policy from its name, ``replay:FILE``, ``FILE.py:FUNCTION``, or a callable.
+
+        Parameters may follow the name of a policy that has some: ``NAME:key=value:key=value``.
+        """
         if not isinstance(policy, str):
             return self._adopt(policy, policy_name(policy))
         if policy in self._policies:
@@ -147,6 +150,8 @@ class PolicyBook:
         scheme, _, rest = policy.partition(":")
         if scheme == "replay" and self._replay is not None:
             return self._replay(Path(rest))
+        if scheme in self._factories:
+            return self._with_settings(scheme, rest.split(":"))
         path, separator, function = policy.rpartition(":")
         if separator and path.endswith(".py"):
             return self._adopt(_load_function(Path(path), function), function)
@@ -160,6 +165,26 @@ class PolicyBook:
         if self._signature is None:
             raise PolicyError(f"scenario {self.kind} has no policies that are functions of arrays")
         return self._signature()
+
+    def _with_settings(self, name: str, settings: list[str]) -> Policy:
+        """A policy with its parameters set, from texts such as ``margin=1.3``."""
+        import yaml
+
+        factory = self._factories[name]
+        known = list(inspect.signature(factory).parameters)
+        values = {}
+        for setting in settings:
+            key, separator, value = setting.partition("=")
+            if not separator or key not in known:
+                allowed = ", ".join(f"{one}=..." for one in known) or "none"
+                raise PolicyError(
+                    f"policy {name}: {setting!r} is not allowed: {allowed}.{nearest(key, known)}"
+                )
+            values[key] = yaml.safe_load(value)
+        try:
+            return factory(**values)
+        except TypeError as error:
+            raise PolicyError(f"policy {name}: {values} is not allowed: {error}") from None
 
     def _array_policy(
         self,

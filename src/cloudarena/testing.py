@@ -105,7 +105,7 @@ def bad_actions_change_nothing(scenario: Scenario, seed: int) -> None:
     if run.decision is None:
         return
     before = run.metrics()
-    for action in (object(), "nonsense", 10**9):
+    for action in (object(), "nonsense", 10**9, [[]]):
         try:
             run.apply(action)
         except InvalidAction as error:
@@ -136,7 +136,7 @@ def rewards_sum_to_the_metric(scenario: Scenario, seed: int) -> None:
     _, info = env.reset(seed=seed)
     total, ended = 0.0, False
     while not ended:
-        choice = env.action_space.sample(mask=info["action_mask"].astype(np.int8))
+        choice = _sample(env.action_space, info["action_mask"])
         _, reward, ended, _, info = env.step(choice)
         total += reward
     metric = next(m for m in scenario.measures if m.name == scenario.headline)
@@ -153,7 +153,7 @@ def observations_fit_their_space(scenario: Scenario, seed: int) -> None:
     for _ in range(200):
         assert env.observation_space.contains(observation), "an observation is outside its space"
         assert info["action_mask"].any(), "the mask allows nothing"
-        choice = env.action_space.sample(mask=info["action_mask"].astype(np.int8))
+        choice = _sample(env.action_space, info["action_mask"])
         observation, _, ended, _, info = env.step(choice)
         if ended:
             break
@@ -195,6 +195,15 @@ def both_speeds_agree(policy: str | Policy, scenario: Scenario, seed: int) -> No
     _assert_same(
         compiled, run.result(), f"policy {policy_name(policy)} differs compiled and stepped"
     )
+
+
+def _sample(space: Any, mask: np.ndarray) -> Any:
+    """A random action that the mask allows; that of a multi-discrete space is in parts."""
+    whole = mask.astype(np.int8)
+    if not hasattr(space, "nvec"):
+        return space.sample(mask=whole)
+    parts = np.split(whole, np.cumsum(space.nvec)[:-1])
+    return space.sample(mask=tuple(parts))
 
 
 def _prepared(policy: str | Policy, scenario: Scenario, seed: int) -> Policy:

@@ -1,0 +1,16 @@
+"""How many fat and thin VMs each tier of an elastic service gets, minute by minute."""
+
+from cloudarena.scenarios.tiers.policies import policy
+from cloudarena.scenarios.tiers.simulation import Period, TiersDecision, TiersSimulation
+from cloudarena.scenarios.tiers.spec import TiersScenario
+
+SCENARIO = TiersScenario
+
+__all__ = [
+    "SCENARIO",
+    "Period",
+    "TiersDecision",
+    "TiersScenario",
+    "TiersSimulation",
+    "policy",
+]

@@ -1,0 +1,281 @@
+"""The contract around the kernel."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.compiled_run import locked, read_only
+from cloudarena.contract import RecordLevel, Result, Simulation
+from cloudarena.engine.streams import stream
+from cloudarena.errors import InvalidAction
+from cloudarena.scenarios.tiers import kernel
+from cloudarena.scenarios.tiers.build import build_world, with_slots
+from cloudarena.scenarios.tiers.metrics import cost_usd, keeps_sla, measure
+from cloudarena.scenarios.tiers.spec import TiersScenario
+from cloudarena.scenarios.tiers.state import BLOCKED, BOOTING, OFF, SIZES, UP
+from cloudarena.scenarios.tiers.tables import make_tables
+from cloudarena.version import __version__
+
+Counts = NDArray[np.int64]
+"""VMs, (tier, size): fat, then thin."""
+
+
+class Period(NamedTuple):
+    """What was measured in a period. Arrays are over tiers, from the first to the last."""
+
+    begin: float
+    end: float
+    counts: Counts
+    """VMs in force: rented, and not about to leave."""
+    arrived: NDArray[np.int64]
+    """Visits that came to each tier."""
+    blocked: NDArray[np.int64]
+    served: NDArray[np.int64]
+    forward: NDArray[np.int64]
+    """Visits after which the request went on to the next tier,"""
+    turned: NDArray[np.int64]
+    """and on the way down, after which it turned back."""
+    utilisation: NDArray[np.float64]
+    """The share of time that the VMs which take requests were busy."""
+    held: NDArray[np.float64]
+    """Requests in the tier, on average."""
+    sojourn_s: NDArray[np.float64]
+    """Time that a visit took, on average; 0 if there was none."""
+    busy_s: NDArray[np.float64]
+    """Seconds that VMs were busy."""
+    requests: int
+    """Requests that arrived at the service."""
+    responses: NDArray[np.float64]
+    """Response times of the requests that were served in the period."""
+    cost_usd: float
+    keeps_sla: bool
+
+    @property
+    def rate(self) -> float:
+        """Requests a second that arrived at the service."""
+        return self.requests / (self.end - self.begin)
+
+    @property
+    def response_mean_s(self) -> float:
+        """The mean response time; 0 if nothing was served."""
+        return float(self.responses.mean()) if len(self.responses) else 0.0
+
+
+class TiersDecision:
+    """How many fat and thin VMs does each tier get for the next period?
+
+    The action is an array (tiers, 2) of fat and thin VMs, or None to leave all as it is.
+    """
+
+    kind: ClassVar[str] = "provision"
+    __slots__ = ("counts", "last", "limits", "now", "periods", "rng", "scenario")
+
+    def __init__(self, run: TiersSimulation) -> None:
+        self.now = run.now
+        self.scenario = run.scenario
+        self.periods: tuple[Period, ...] = tuple(run.periods)
+        """All that was measured so far, period by period."""
+        self.last = run.periods[-1]
+        self.counts = read_only(run.counts())
+        """VMs in force, (tier, size)."""
+        self.limits = run.limits
+        """VMs at most, (tier, size)."""
+        self.rng = run.rng
+
+    @property
+    def rates(self) -> NDArray[np.float64]:
+        """Requests a second that arrived, period by period."""
+        return np.array([period.rate for period in self.periods])
+
+
+class TiersSimulation(Simulation):
+    """A run of a multi-tier service."""
+
+    def __init__(self, scenario: TiersScenario, seed: int, record: RecordLevel) -> None:
+        self.scenario = scenario
+        self.seed = seed
+        self.record = record
+        self.rng = stream(seed, "policy")
+        self.world = build_world(scenario, seed)
+        self.periods: list[Period] = []
+        self.changes = 0
+        self.limits = read_only(
+            np.array([[tier.fat.max, tier.thin.max] for tier in scenario.tiers], np.int64)
+        )
+        self._before = self.world.seen.copy()
+        self._paid = 0.0
+        start = np.array([[tier.fat.start, tier.thin.start] for tier in scenario.tiers])
+        for tier, size in np.ndindex(start.shape):
+            self._rent(tier, size, start[tier, size], 0.0)
+        self._go_on()
+
+    @property
+    def now(self) -> float:
+        """The time in seconds since the run began."""
+        return float(self.world.clock[0]["now"])
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last period is over and all requests are gone."""
+        return len(self.periods) == self.scenario.periods
+
+    @property
+    def decision(self) -> TiersDecision | None:
+        """The VMs of the next period; None when the run has ended."""
+        return None if self.ended else TiersDecision(self)
+
+    def apply(self, action: Any) -> None:
+        """Starts and releases VMs, and lets the period pass."""
+        if self.ended:
+            raise InvalidAction("the run has ended: there is nothing to decide")
+        wanted = self._counts_of(action)
+        changes = wanted - self.counts()
+        for tier, size in np.argwhere(changes > 0):
+            self._rent(tier, size, changes[tier, size], self.scenario.boot_s)
+        for tier, size in np.argwhere(changes < 0):
+            for _ in range(-changes[tier, size]):
+                kernel.release(self.world, self._least_needed(tier, size))
+        self.changes += int(np.abs(changes).sum())
+        self._go_on()
+
+    def counts(self) -> Counts:
+        """VMs in force, (tier, size): those that boot or take requests and are not to leave."""
+        vms = self.world.vms
+        there = np.isin(vms.state, (BOOTING, UP)) & ~vms.leaving
+        counts = np.zeros((len(self.scenario.tiers), 2), np.int64)
+        np.add.at(counts, (vms.tier[there], vms.size[there]), 1)
+        return counts
+
+    def responses(self) -> NDArray[np.float64]:
+        """Response times of the requests served so far that arrived after the warm-up."""
+        return self._responses(0, self.scenario.warmup_s)
+
+    def blocked(self, first: int) -> int:
+        """How many requests were blocked, from a request on."""
+        return int((self.world.requests.state[first:] == BLOCKED).sum())
+
+    def rented_minutes(self) -> tuple[float, float]:
+        """Minutes of fat and thin VMs so far."""
+        vms, seconds = self.world.vms, self.world.rented_s.copy()
+        time = min(self.now, self.scenario.duration_s)
+        there = vms.state != OFF
+        np.add.at(seconds, vms.size[there], np.maximum(0.0, time - vms.since[there]))
+        return float(seconds[0]) / 60.0, float(seconds[1]) / 60.0
+
+    def metrics(self) -> dict[str, float]:
+        """The metrics so far."""
+        return measure(self)
+
+    def result(self) -> Result:
+        """The metrics and, as far as they were recorded, the tables."""
+        return Result(
+            metrics=self.metrics(),
+            tables={} if self.record == "none" else make_tables(self),
+            scenario=self.scenario.name,
+            seed=self.seed,
+            version=__version__,
+        )
+
+    def _go_on(self) -> None:
+        """Lets a period pass; after the last one, until all requests are gone."""
+        number = len(self.periods)
+        begin, counts = self.now, self.counts()
+        first = int(self.world.clock[0]["done"])
+        arrived = int(self.world.clock[0]["arrived"])
+        end = min((number + 1) * self.scenario.period_s, self.scenario.duration_s)
+        kernel.run_until(self.world, end)
+        requests = int(self.world.clock[0]["arrived"]) - arrived
+        if number + 1 == self.scenario.periods:
+            kernel.run_until(self.world, np.inf)
+        seen = self._seen()
+        responses, cost = self._responses(first), cost_usd(self)
+        visits = np.maximum(seen["served"], 1)
+        period: Period = locked(
+            Period(
+                begin=begin,
+                end=end,
+                counts=counts,
+                arrived=seen["arrived"],
+                blocked=seen["blocked"],
+                served=seen["served"],
+                forward=seen["forward"],
+                turned=seen["turned"],
+                utilisation=seen["busy_s"] / np.maximum(seen["up_s"], 1e-300),
+                held=seen["held_s"] / (self.now - begin),
+                sojourn_s=seen["sojourn_s"] / visits,
+                busy_s=seen["busy_s"],
+                requests=requests,
+                responses=responses,
+                cost_usd=cost - self._paid,
+                keeps_sla=keeps_sla(self, responses),
+            )
+        )
+        self.periods.append(period)
+        self._paid = cost
+
+    def _seen(self) -> dict[str, NDArray[Any]]:
+        """What was measured of the tiers since this was last asked."""
+        now = self.world.seen.copy()
+        names = [name for name in now.dtype.names or () if name not in ("held", "busy", "since")]
+        since = {name: now[name] - self._before[name] for name in names}
+        self._before = now
+        return since
+
+    def _responses(self, first: int, warmup_s: float = 0.0) -> NDArray[np.float64]:
+        """Response times in the order in which requests were served, from the first-th on."""
+        requests = self.world.requests
+        done = self.world.finished[first : self.world.clock[0]["done"]]
+        arrival = requests.arrival[done]
+        responses: NDArray[np.float64] = requests.finish[done] - arrival
+        return responses[arrival >= warmup_s]
+
+    def _rent(self, tier: int, size: int, count: int, boot_s: float) -> None:
+        """Rents VMs, in free slots; makes more slots if there are too few."""
+        while (self.world.vms.state == OFF).sum() < count:
+            self.world = with_slots(self.world, 2 * len(self.world.vms.state))
+        for slot in np.flatnonzero(self.world.vms.state == OFF)[:count]:
+            kernel.rent(self.world, slot, tier, size, boot_s)
+
+    def _least_needed(self, tier: int, size: int) -> int:
+        """The VM to release: one that boots if there is one, else the one that holds least."""
+        vms = self.world.vms
+        mine = (vms.tier == tier) & (vms.size == size) & ~vms.leaving
+        booting = np.flatnonzero(mine & (vms.state == BOOTING))
+        if len(booting):
+            return int(booting[np.argmax(vms.since[booting])])
+        up = np.flatnonzero(mine & (vms.state == UP))
+        return int(up[np.argmin(vms.held[up])])
+
+    def _counts_of(self, action: Any) -> Counts:
+        """An action as numbers of VMs, checked."""
+        if action is None:
+            return self.counts()
+        names = [tier.name for tier in self.scenario.tiers]
+        try:
+            given = np.asarray(action)
+            wanted = given.astype(np.int64)
+            good = wanted.shape == self.limits.shape and bool((wanted == given).all())
+        except (TypeError, ValueError, OverflowError):
+            good = False
+        if not good:
+            raise InvalidAction(
+                f"action {action!r} is not allowed: whole numbers of fat and thin VMs for each of "
+                f"{len(names)} tiers"
+            )
+        for tier, name in enumerate(names):
+            for size, kind in enumerate(SIZES):
+                number, most = int(wanted[tier, size]), int(self.limits[tier, size])
+                if not 0 <= number <= most:
+                    raise InvalidAction(f"{name}: {number} {kind} VMs are not allowed: 0 to {most}")
+            if wanted[tier].sum() == 0:
+                raise InvalidAction(f"{name}: no VM is not allowed: at least one")
+        for size, limit in enumerate((self.scenario.max_fat, self.scenario.max_thin)):
+            total = int(wanted[:, size].sum())
+            if limit is not None and total > limit:
+                raise InvalidAction(
+                    f"{total} {SIZES[size]} VMs are not allowed: at most {limit} in all tiers"
+                )
+        return wanted

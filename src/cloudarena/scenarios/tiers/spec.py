@@ -1,0 +1,269 @@
+"""What a user writes for a tiers scenario, validated."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
+from cloudarena.policies import PolicyBook
+from cloudarena.scenarios.tiers.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
+from cloudarena.scenarios.tiers.policies import policy
+from cloudarena.sources import SpecPath
+from cloudarena.workloads import rates
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.tiers.simulation import TiersSimulation
+
+Rate = Annotated[float, Field(gt=0, le=1e7)]
+
+
+class Constant(Spec):
+    """The same rate all the time, in requests a second."""
+
+    kind: Literal["constant"]
+    rate: Rate
+
+    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
+        """The rate in each second."""
+        return rates.constant(seconds, self.rate)
+
+
+class Sine(Spec):
+    """``mean * (1 + amplitude * sin(2 pi t / cycle_s))``."""
+
+    kind: Literal["sine"]
+    mean: Rate
+    amplitude: float = Field(0.5, ge=0, le=1)
+    cycle_s: float = Field(86400.0, gt=0)
+
+    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
+        """The rate in each second."""
+        return rates.sine(seconds, self.mean, self.amplitude, self.cycle_s)
+
+
+class Bursts(Spec):
+    """A base rate, and bursts of a higher one: a sine under them where ``amplitude`` is given."""
+
+    kind: Literal["bursts"]
+    base: Rate
+    burst: Rate
+    every_s: float = Field(1800.0, gt=0)
+    length_s: float = Field(120.0, gt=0)
+    amplitude: float = Field(0.0, ge=0, le=1)
+    cycle_s: float = Field(86400.0, gt=0)
+
+    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
+        """The rate in each second."""
+        wave = rates.sine(seconds, 1.0, self.amplitude, self.cycle_s)
+        return wave * rates.bursts(
+            seconds, self.base, self.burst, self.every_s, self.length_s, seed
+        )
+
+
+class WorldCupHour(Spec):
+    """An hour with one steep rise to a peak, as of a match of the World Cup of 1998."""
+
+    kind: Literal["worldcup-hour"]
+    peak: Rate
+
+    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
+        """The rate in each second."""
+        return rates.world_cup_hour(seconds, self.peak, seed)
+
+
+class Pieces(Spec):
+    """Rates that are held until the next: rows of [second, rate], from second 0 on."""
+
+    kind: Literal["piecewise"]
+    rates_at: tuple[tuple[float, Annotated[float, Field(ge=0, le=1e7)]], ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _rising(self) -> Pieces:
+        times = [time for time, _ in self.rates_at]
+        if times[0] != 0 or any(b <= a for a, b in itertools.pairwise(times)):
+            raise PydanticCustomError(
+                "not_allowed", f"rates_at: times {times} are not allowed: from 0 on, rising"
+            )
+        return self
+
+    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
+        """The rate in each second."""
+        times, values = np.array(self.rates_at).T
+        return values[np.searchsorted(times, np.arange(seconds) + 0.5, side="right") - 1]
+
+
+class Series(Spec):
+    """A recorded series: a file with the columns time_s and rate, each held until the next."""
+
+    kind: Literal["series"]
+    path: SpecPath
+    scale: float = Field(1.0, gt=0)
+
+    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
+        """The rate in each second."""
+        return self.scale * rates.read_rates(self.path, seconds)
+
+
+Arrivals = Annotated[
+    Constant | Sine | Bursts | WorldCupHour | Pieces | Series, Field(discriminator="kind")
+]
+
+
+class Routing(Spec):
+    """How requests go through the tiers: ``forward`` is the share that goes on, tier by tier.
+
+    ``depth``: down to a tier, where it turns back, and up again through all tiers above it.
+    ``random_walk``: after each tier on with that probability, else one back; out before the first.
+    """
+
+    kind: Literal["depth", "random_walk"] = "depth"
+    forward: tuple[Annotated[float, Field(ge=0, le=1)], ...] = ()
+
+
+class VmSize(Spec):
+    """VMs of a size at a tier: requests a second, how many at most, how many at the start."""
+
+    rate: Rate
+    max: int = Field(ge=0, le=10_000)
+    start: int = Field(ge=0, le=10_000)
+
+
+class Tier(Spec):
+    """A tier; ``room`` is how many requests a VM holds at most, with the one it serves."""
+
+    name: str
+    fat: VmSize
+    thin: VmSize
+    room: int = Field(200, ge=1, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _starts_within_limits(self) -> Tier:
+        for name, size in (("fat", self.fat), ("thin", self.thin)):
+            if size.start > size.max:
+                raise PydanticCustomError(
+                    "not_allowed",
+                    f"{name}.start: {size.start} is not allowed: at most max, {size.max}",
+                )
+        if self.fat.start + self.thin.start == 0:
+            raise PydanticCustomError("not_allowed", "at least one VM must be there at the start")
+        return self
+
+
+class Sla(Spec):
+    """What a minute must keep: a bound on the mean response time, or on a quantile of it."""
+
+    metric: Literal["mean", "quantile"] = "mean"
+    seconds: float = Field(10.0, gt=0)
+    level: float = Field(0.95, gt=0, lt=1)
+    penalty_usd: float = Field(1.0, ge=0)
+    """What a period outside the SLA adds to ``total_cost_usd``."""
+
+
+class Prices(Spec):
+    """What a VM costs for a minute."""
+
+    fat_minute_usd: float = Field(0.0287, ge=0)
+    thin_minute_usd: float = Field(0.0127, ge=0)
+
+
+class TiersScenario(Scenario):
+    """How many fat and thin VMs each tier of an elastic service gets, minute by minute."""
+
+    kind: ClassVar[str] = "tiers"
+    measures: ClassVar[tuple[Metric, ...]] = METRICS
+    headline: ClassVar[str] = HEADLINE
+    highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
+    plots: ClassVar[tuple[Plot, ...]] = PLOTS
+    example: ClassVar[str] = "tiers/rubis-hour"
+    default_policy: ClassVar[str] = "model-based"
+    book: ClassVar[PolicyBook] = policy
+
+    scenario: Literal["tiers"]
+    duration_s: float = Field(3600.0, gt=0, le=1e8)
+    warmup_s: float = Field(0.0, ge=0)
+    period_s: float = Field(60.0, gt=0)
+    arrivals: Arrivals
+    routing: Routing = Routing()
+    balance: Literal["weighted", "equal"] = "weighted"
+    tiers: tuple[Tier, ...] = Field(min_length=1, max_length=1000)
+    max_fat: int | None = Field(None, ge=0)
+    max_thin: int | None = Field(None, ge=0)
+    """In all tiers together."""
+    service: Literal["exponential", "deterministic", "log-normal", "hyper-exponential"] = (
+        "exponential"
+    )
+    service_scv: float = Field(1.5, gt=0, le=1000)
+    """The squared coefficient of variation of log-normal and hyper-exponential service times."""
+    boot_s: float = Field(0.0, ge=0)
+    sla: Sla = Sla()
+    prices: Prices = Prices()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> TiersScenario:
+        problems = []
+        forward = self.routing.forward
+        if len(forward) != len(self.tiers) - 1:
+            problems.append(
+                f"routing.forward: {list(forward)} is not allowed: {len(self.tiers) - 1} shares, "
+                "one for each tier but the last"
+            )
+        if self.routing.kind == "random_walk" and any(share >= 1 for share in forward):
+            problems.append(
+                f"routing.forward: {list(forward)} is not allowed: less than 1 each, or nothing "
+                "comes back"
+            )
+        if self.warmup_s >= self.duration_s:
+            problems.append(
+                f"warmup_s: {self.warmup_s:g} is not allowed: less than duration_s, "
+                f"{self.duration_s:g}"
+            )
+        if self.service == "hyper-exponential" and self.service_scv <= 1:
+            problems.append(
+                f"service_scv: {self.service_scv:g} is not allowed: more than 1 for "
+                "hyper-exponential service"
+            )
+        names = [tier.name for tier in self.tiers]
+        if len(set(names)) < len(names):
+            problems.append(f"tiers: names {names} are not allowed: each once")
+        for size, most in (("fat", self.max_fat), ("thin", self.max_thin)):
+            start = sum(getattr(tier, size).start for tier in self.tiers)
+            if most is not None and start > most:
+                problems.append(
+                    f"max_{size}: {most} is not allowed: {start} are there at the start"
+                )
+        if problems:
+            raise PydanticCustomError("not_allowed", problems[0])
+        return self
+
+    @property
+    def periods(self) -> int:
+        """How many periods the run has; the last one may be shorter."""
+        return math.ceil(self.duration_s / self.period_s - 1e-9)
+
+    def rates(self, seed: int) -> NDArray[np.float64]:
+        """The arrival rate in each second under a seed."""
+        return self.arrivals.rates(math.ceil(self.duration_s), seed)
+
+    @classmethod
+    def union_branches(cls) -> tuple[str, ...]:
+        """The kinds of arrivals."""
+        return ("constant", "sine", "bursts", "worldcup-hour", "piecewise", "series")
+
+    def start(self, seed: int = 0, record: RecordLevel | None = None) -> TiersSimulation:
+        """Begins a run."""
+        from cloudarena.scenarios.tiers.simulation import TiersSimulation
+
+        return TiersSimulation(self, seed, record or self.record)
+
+    def observer(self, reward: str | None = None) -> Observer:
+        """Features, masks and rewards of the numbers of VMs."""
+        from cloudarena.scenarios.tiers.observe import TiersObserver
+
+        return TiersObserver(self, reward or HEADLINE)

@@ -1,0 +1,102 @@
+"""The tables of a tiers run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from cloudarena.scenarios.tiers.state import SERVED
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.tiers.simulation import TiersSimulation
+
+
+def make_tables(run: TiersSimulation) -> dict[str, pa.Table]:
+    """All tables. Times are seconds from the begin of the run."""
+    tables = {"periods": periods_table(run), "tiers": tiers_table(run)}
+    tables["decisions"] = decisions_table(run)
+    if run.record == "full":
+        tables["requests"] = requests_table(run)
+    return tables
+
+
+def periods_table(run: TiersSimulation) -> pa.Table:
+    """One row per period: the whole service. Requests count where they are served."""
+    rows = run.periods
+    level = run.scenario.sla.level
+    tails = [float(np.quantile(p.responses, level)) if len(p.responses) else 0.0 for p in rows]
+    return pa.table(
+        {
+            "period": np.arange(len(rows)),
+            "time_s": np.array([period.begin for period in rows]),
+            "rate": np.array([period.rate for period in rows]),
+            "fat": np.array([period.counts[:, 0].sum() for period in rows], np.int64),
+            "thin": np.array([period.counts[:, 1].sum() for period in rows], np.int64),
+            "vms": np.array([period.counts.sum() for period in rows], np.int64),
+            "served": np.array([len(period.responses) for period in rows], np.int64),
+            "blocked": np.array([period.blocked.sum() for period in rows], np.int64),
+            "response_mean_s": np.array([period.response_mean_s for period in rows]),
+            "response_quantile_s": np.array(tails),
+            "keeps_sla": np.array([period.keeps_sla for period in rows], bool),
+            "cost_usd": np.array([period.cost_usd for period in rows]),
+        }
+    )
+
+
+def tiers_table(run: TiersSimulation) -> pa.Table:
+    """One row per period and tier."""
+    rows, tiers = run.periods, run.scenario.tiers
+
+    def column(name: str) -> np.ndarray:
+        return np.concatenate([getattr(period, name) for period in rows])
+
+    seconds = np.repeat([period.end - period.begin for period in rows], len(tiers))
+    counts = np.concatenate([period.counts for period in rows])
+    return pa.table(
+        {
+            "period": np.repeat(np.arange(len(rows)), len(tiers)),
+            "tier": [tier.name for tier in tiers] * len(rows),
+            "fat": np.ascontiguousarray(counts[:, 0]),
+            "thin": np.ascontiguousarray(counts[:, 1]),
+            "arrived": column("arrived"),
+            "rate": column("arrived") / seconds,
+            "blocked": column("blocked"),
+            "served": column("served"),
+            "utilisation": column("utilisation"),
+            "held": column("held"),
+            "sojourn_s": column("sojourn_s"),
+        }
+    )
+
+
+def decisions_table(run: TiersSimulation) -> pa.Table:
+    """One row per decision and tier: a file for ``--policy replay:FILE``."""
+    rows, tiers = run.periods[1:], run.scenario.tiers
+    counts = np.concatenate([np.zeros((0, 2), np.int64), *(period.counts for period in rows)])
+    return pa.table(
+        {
+            "time_s": np.repeat(np.array([period.begin for period in rows], float), len(tiers)),
+            "tier": pa.array([tier.name for tier in tiers] * len(rows), pa.string()),
+            "fat": np.ascontiguousarray(counts[:, 0]),
+            "thin": np.ascontiguousarray(counts[:, 1]),
+        }
+    )
+
+
+def requests_table(run: TiersSimulation) -> pa.Table:
+    """One row per request that arrived, in order of arrival."""
+    requests = run.world.requests
+    arrived = int(run.world.clock[0]["arrived"])
+    served = requests.state[:arrived] == SERVED
+    finish = requests.finish[:arrived]
+    return pa.table(
+        {
+            "arrival": requests.arrival[:arrived],
+            "finish": finish,
+            "response": finish - requests.arrival[:arrived],
+            "visits": requests.visits[:arrived],
+            "outcome": pa.array(np.where(served, "served", "blocked")),
+        }
+    )

@@ -1,0 +1,94 @@
+"""Arrival rates over time, and requests that arrive by them.
+
+A rate is held for each second. So the expected number of requests by a time is linear within each
+second, and unit-rate Poisson arrivals put through its inverse are arrivals of that rate: exact,
+vectorised, and with common random numbers for all policies.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from cloudarena.engine.streams import stream
+from cloudarena.errors import SpecError, TraceError
+from cloudarena.workloads.columns import check, read_columns
+from cloudarena.workloads.readings import writable
+
+WORLD_CUP_MINUTES = (0.0, 10.0, 20.0, 30.0, 37.0, 45.0, 52.0, 60.0)
+WORLD_CUP_LEVELS = (0.18, 0.20, 0.25, 0.75, 1.0, 0.92, 0.70, 0.45)
+"""An hour like that of a match of the World Cup of 1998, as shares of its peak."""
+WORLD_CUP_NOISE = 0.04
+MOST_REQUESTS = 500_000_000
+
+
+def constant(seconds: int, rate: float) -> NDArray[np.float64]:
+    """The same rate in every second."""
+    return np.full(seconds, rate)
+
+
+def sine(seconds: int, mean: float, amplitude: float, cycle_s: float) -> NDArray[np.float64]:
+    """``mean * (1 + amplitude * sin(2 pi t / cycle_s))`` in the middle of each second."""
+    middle = np.arange(seconds) + 0.5
+    return mean * (1.0 + amplitude * np.sin(2.0 * np.pi * middle / cycle_s))
+
+
+def bursts(
+    seconds: int, base: float, burst: float, every_s: float, length_s: float, seed: int
+) -> NDArray[np.float64]:
+    """A base rate, and a higher one in bursts that begin and last by exponential laws."""
+    rng = stream(seed, "bursts")
+    rate = np.full(seconds, base)
+    time = rng.exponential(every_s)
+    while time < seconds:
+        length = rng.exponential(length_s)
+        rate[int(time) : int(np.ceil(time + length))] = burst
+        time += length + rng.exponential(every_s)
+    return rate
+
+
+def world_cup_hour(seconds: int, peak: float, seed: int) -> NDArray[np.float64]:
+    """An hour with one steep rise, as published for a match of 1998; each minute 4 % of noise.
+
+    A longer run repeats the hour.
+    """
+    minute = (np.arange(seconds) + 0.5) / 60.0 % WORLD_CUP_MINUTES[-1]
+    level = np.interp(minute, WORLD_CUP_MINUTES, WORLD_CUP_LEVELS)
+    minutes = -(-seconds // 60)
+    noise = 1.0 + WORLD_CUP_NOISE * stream(seed, "rate").standard_normal(minutes)
+    rate: NDArray[np.float64] = peak * level * np.maximum(noise, 0.0)[np.arange(seconds) // 60]
+    return rate
+
+
+def read_rates(path: Path, seconds: int) -> NDArray[np.float64]:
+    """A recorded series: columns time_s (rising, from 0) and rate, each held until the next."""
+    table = read_columns(path, {"time_s": pa.float64(), "rate": pa.float64()})
+    if len(table) == 0:
+        raise TraceError(f"{path}: has no rates")
+    time, rate = writable(table["time_s"]), writable(table["rate"])
+    check(path, "rate", rate, (rate >= 0) & np.isfinite(rate), "at least 0")
+    rising = np.concatenate(([time[0] == 0.0], np.diff(time) > 0))
+    check(path, "time_s", time, rising, "from 0 on, rising")
+    held = np.searchsorted(time, np.arange(seconds) + 0.5, side="right") - 1
+    return rate[held]
+
+
+def arrivals_by_rate(
+    rate: ArrayLike, duration_s: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Poisson arrivals whose rate is held for each second, up to a duration."""
+    rates = np.asarray(rate, np.float64)
+    steps = np.minimum(np.arange(len(rates) + 1), duration_s)
+    expected = np.concatenate(([0.0], np.cumsum(rates * np.diff(steps))))
+    total = expected[-1]
+    if total > MOST_REQUESTS:
+        raise SpecError(
+            f"arrivals: {total:.3g} requests are not allowed: at most {MOST_REQUESTS:g}"
+        )
+    count = rng.poisson(total)
+    # Given their number, Poisson arrivals are independent and uniform in expected numbers.
+    places = np.sort(rng.random(count)) * total
+    return np.interp(places, expected, steps)
