@@ -177,6 +177,14 @@ def _convert_options(
     return options
 
 
+def check_filled(path: Path, table: pa.Table, columns: Iterable[str]) -> None:
+    """Raises for the first cell of these columns that is empty or no number."""
+    for name in columns:
+        missing = table[name].is_null(nan_is_null=True)
+        if pc.any(missing).as_py():
+            raise TraceError(f"{place(path, pc.index(missing, True).as_py())}: {name}: is empty")
+
+
 def _typed(
     path: Path,
     table: pa.Table,

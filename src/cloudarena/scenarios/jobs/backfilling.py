@@ -117,6 +117,8 @@ def gang_is_harmless(
     free: NDArray[np.int64],
 ) -> bool:
     """Whether a gang may start from a machine on and let the head start in time."""
+    if shadow == np.inf:  # nothing that runs can help the head
+        return True
     left, then = tasks.waiting[task], free.copy()
     for k in range(len(machines.up)):
         m = (machine + k) % len(machines.up)
@@ -216,6 +218,16 @@ def reserve(
     return length + 1
 
 
+@lean
+def next_end(holds: NDArray[np.float64], length: int, moment: float) -> float:
+    """When the next of the holds after a moment ends; infinity if none does."""
+    end = np.inf
+    for k in range(length):
+        if moment < holds[k, 1] < end:
+            end = holds[k, 1]
+    return end
+
+
 @compiled
 def gang_start(
     tasks: Tasks,
@@ -255,14 +267,11 @@ def plan(
     Returns how many holds there are then, or -1 if there are too many. Something can begin only
     where something else ends.
     """
-    left = tasks.waiting[task]
-    moments = np.sort(holds[:length, 1])
-    k = 0
-    while left > 0 and k < len(moments):
-        moment = moments[k]
-        k += 1
-        if k < len(moments) and moments[k] == moment:
-            continue
+    left, moment = tasks.waiting[task], machines.now
+    while left > 0:
+        moment = next_end(holds, length, moment)
+        if moment == np.inf:
+            break
         if tasks.gang[task]:
             copies = 0
             for m in range(len(machines.up)):
@@ -271,17 +280,13 @@ def plan(
             if copies < left:
                 continue
         for m in range(len(machines.up)):
-            here = min(left, copies_throughout(tasks, machines, holds, first_hold, task, m, moment))
+            room = copies_throughout(tasks, machines, holds, first_hold, task, m, moment)
+            here = min(left, room)
             if here > 0:
                 if length == len(holds):
                     return -1
                 length = reserve(tasks, machines, holds, first_hold, length, task, m, moment, here)
                 left -= here
-        if k == len(moments) and left > 0:
-            # The task's own instances are what ends next.
-            later = np.sort(holds[:length, 1])
-            moments = later[later > moment]
-            k = 0
     return length
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cloudarena.errors import PolicyError
 from cloudarena.mapping import HEURISTICS, map_tasks
 from cloudarena.scenarios.jobs.policies import policy
-from cloudarena.workloads.columns import place, read_columns
+from cloudarena.workloads.columns import check_filled, is_parquet, place, read_columns
 
 MOST_INSTANCES = 20_000
 """In one batch: the heuristics look at all pairs of instances and machines, many times."""
@@ -30,7 +30,8 @@ class BatchMapping:
     The heuristic takes an instance on a machine as the time for which it fills the machine: its
     duration / the machine's speed * its largest share of any of the machine's resources. A machine
     is ready when what runs on it would be over at that rate. Each machine starts what was mapped
-    to it, shortest first, as soon as it fits. Gangs start as soon as they fit.
+    to it, shortest first, as soon as it fits. Gangs start as soon as they fit. When a machine fails
+    or comes back all is mapped anew; instances that fit no machine that is up are left out.
     """
 
     def __init__(self, heuristic: str) -> None:
@@ -38,7 +39,8 @@ class BatchMapping:
         self.__doc__ = describe(heuristic)
         self._heuristic = heuristic
         self._seed = 0
-        self._mapped: dict[int, int] = {}
+        self._known: dict[int, int] = {}
+        self._up: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self._lists: list[deque[tuple[int, int]]] = []
 
     def start(self, scenario: Any, seed: int) -> None:
@@ -48,7 +50,8 @@ class BatchMapping:
                 f"policy {self.name}: needs known: [durations] or [estimates] in the spec"
             )
         self._seed = seed
-        self._mapped, self._lists = {}, []
+        self._known, self._lists = {}, []
+        self._up = np.zeros(0, np.bool_)
 
     def __call__(self, decision: Any) -> tuple[int, int, int] | None:
         """The next instances that fit the machine they were mapped to."""
@@ -58,7 +61,8 @@ class BatchMapping:
             if decision.fits[np.searchsorted(decision.ready, task)].any():
                 return int(task), 0, 1
             del waiting[int(task)]
-        if any(count > self._mapped.get(task, 0) for task, count in waiting.items()):
+        more = any(count > self._known.get(task, 0) for task, count in waiting.items())
+        if more or not np.array_equal(self._up, decision.machines.up):
             self._map(decision, waiting)
         free = decision.machines.free
         for machine, queued in enumerate(self._lists):
@@ -72,7 +76,7 @@ class BatchMapping:
                     del queued[k]
                 else:
                     queued[k] = (task, count - here)
-                self._mapped[task] -= here
+                self._known[task] -= here
                 return task, machine, here
         return None
 
@@ -85,12 +89,25 @@ class BatchMapping:
                 f"policy {self.name}: {len(each)} instances wait at {decision.now:g} s: it maps at "
                 f"most {MOST_INSTANCES} at once"
             )
-        times = fill_times(tasks.demand[each], tasks.duration[each], machines)
-        mapping = map_tasks(times, self._heuristic, self._seed, busy_times(tasks, machines))
-        self._mapped = waiting
+        self._known, self._up = waiting, machines.up.copy()
+        demand = tasks.demand[each]
+        possible = (demand[:, None] <= machines.capacity[None]).all(axis=2) & machines.up[None]
+        each, demand = each[possible.any(axis=1)], demand[possible.any(axis=1)]
+        possible = possible[possible.any(axis=1)]
+        assignment = np.zeros(0, np.int64)
+        if len(each):
+            times = fill_times(demand, tasks.duration[each], machines)
+            ready = busy_times(tasks, machines)
+            if self._heuristic == "olb" and not possible.all():
+                assignment = first_ready(times, possible, ready)
+            else:
+                # Far longer than anywhere else where it cannot run.
+                never = 1e3 * times.max() * len(times) + ready.max()
+                times = np.where(possible, times, never)
+                assignment = map_tasks(times, self._heuristic, self._seed, ready).assignment
         self._lists = []
         for machine in range(len(machines.up)):
-            mine = each[mapping.assignment == machine]
+            mine = each[assignment == machine]
             found, counts = np.unique(mine, return_counts=True)
             order = np.argsort(tasks.duration[found], kind="stable")
             pairs = zip(found[order].tolist(), counts[order].tolist(), strict=True)
@@ -100,15 +117,22 @@ class BatchMapping:
 def fill_times(
     demand: NDArray[np.int64], duration: NDArray[np.float64], machines: Any
 ) -> NDArray[np.float64]:
-    """For each instance and machine, the time for which it fills the machine.
+    """For each instance and machine, the time for which it fills the machine."""
+    share = (demand[:, None, :] / np.maximum(machines.capacity, 1)[None]).max(axis=2)
+    times: NDArray[np.float64] = duration[:, None] / machines.speed[None] * np.maximum(share, 1e-9)
+    return times
 
-    On a machine on which it can never run, or that is down, far longer than on any other.
-    """
-    capacity = machines.capacity
-    share = (demand[:, None, :] / np.maximum(capacity, 1)[None]).max(axis=2)
-    times = duration[:, None] / machines.speed[None] * np.maximum(share, 1e-9)
-    possible = (demand[:, None, :] <= capacity[None]).all(axis=2) & machines.up[None]
-    return np.where(possible, times, 1e3 * (times.max() * len(times)))
+
+def first_ready(
+    times: NDArray[np.float64], possible: NDArray[np.bool_], ready: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """OLB among the machines on which an instance can run."""
+    ready, assignment = ready.copy(), np.zeros(len(times), np.int64)
+    for number, (row, fits) in enumerate(zip(times, possible, strict=True)):
+        machine = int(np.argmin(np.where(fits, ready, np.inf)))
+        assignment[number] = machine
+        ready[machine] += row[machine]
+    return assignment
 
 
 def busy_times(tasks: Any, machines: Any) -> NDArray[np.float64]:
@@ -146,8 +170,11 @@ class Replay:
     def __init__(self, path: Path) -> None:
         self.name = f"replay:{path}"
         self._path = path
-        types = {"time_s": pa.float64(), "job": None, "task": None, "machine": pa.int64()}
+        # Parquet knows whether names are numbers; in a CSV 007 is a name.
+        name = None if is_parquet(path) else pa.string()
+        types = {"time_s": pa.float64(), "job": name, "task": name, "machine": pa.int64()}
         self._rows = read_columns(path, types, {"instances": pa.int64()})
+        check_filled(path, self._rows, self._rows.column_names)
         self._starts: deque[tuple[float, int, int, int]] = deque()
 
     def start(self, scenario: Any, seed: int) -> None:

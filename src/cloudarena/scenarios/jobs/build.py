@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,7 @@ from cloudarena.scenarios.jobs.state import (
     Tasks,
     World,
 )
-from cloudarena.workloads.columns import place, read_columns
+from cloudarena.workloads.columns import check_filled, place, read_columns
 from cloudarena.workloads.jobs import LONGEST_TIME, RESOURCES, JobWorkload, job_of, jobs_of_tasks
 
 SERIES_ROWS = 16_384
@@ -145,7 +146,7 @@ def check_fits(
         return
     task = int(np.argmax(bad))
     wanted = ", ".join(
-        f"{name} {size:g}"
+        f"{name} {size:.13g}"
         for name, size in zip(RESOURCES, workload.demand[task], strict=True)
         if size > 0
     )
@@ -220,19 +221,21 @@ def _given_outages(failures: Failures, machines: int) -> list[tuple[int, float, 
         rows = [(o.machine, o.down_s, o.up_s) for o in failures.outages]
         where = [f"failures.outages[{k}]" for k in range(len(rows))]
     else:
-        types = {"machine": pa.int64(), "down_s": pa.float64()}
-        columns = read_columns(failures.path, types, {"up_s": pa.float64()}).to_pydict()
-        ups = columns.get("up_s", [None] * len(columns["machine"]))
-        rows = list(zip(columns["machine"], columns["down_s"], ups, strict=True))
+        rows = _read_outages(failures.path)
         where = [place(failures.path, row) for row in range(len(rows))]
     error = SpecError if failures.path is None else TraceError
     back = dict.fromkeys(range(machines), 0.0)
     given = []
     for row in sorted(range(len(rows)), key=lambda row: rows[row][1]):
         machine, down, up = rows[row]
-        up = np.inf if up is None or np.isnan(up) else up
+        up = np.inf if up is None else up
         if not 0 <= machine < machines:
             raise error(f"{where[row]}: machine: {machine} is not allowed: 0 to {machines - 1}")
+        if back[machine] == np.inf:
+            raise error(
+                f"{where[row]}: down_s: {down:g} is not allowed: machine {machine} is already down "
+                "for good"
+            )
         if not back[machine] <= down <= LONGEST_TIME:
             raise error(
                 f"{where[row]}: down_s: {down:g} is not allowed: at least {back[machine]:g}, when "
@@ -243,3 +246,14 @@ def _given_outages(failures: Failures, machines: int) -> list[tuple[int, float, 
         back[machine] = up
         given.append((machine, down, up))
     return given
+
+
+def _read_outages(path: Path) -> list[tuple[int, float, float | None]]:
+    """The rows of a file of outages; only when a machine is up again may be missing."""
+    types = {"machine": pa.int64(), "down_s": pa.float64()}
+    table = read_columns(path, types, {"up_s": pa.float64()})
+    check_filled(path, table, types)
+    columns = table.to_pydict()
+    ups = columns.get("up_s", [None] * len(columns["machine"]))
+    ups = [None if up is None or up != up else up for up in ups]
+    return list(zip(columns["machine"], columns["down_s"], ups, strict=True))

@@ -73,6 +73,13 @@ def give_row(world: World, number: int) -> None:
 
 
 @inner
+def next_lost(world: World, number: int) -> int:
+    """The lowest number of the lost instances of a row that have not started again."""
+    row = world.machines.rows[number]
+    return row.first + row.count - row.lost_left
+
+
+@inner
 def start_rows(world: World, task: int, machine: int, count: int) -> None:
     """Starts instances on a machine: lost ones first, then new ones, in the order of number."""
     clock, progress, rows = world.clock[0], world.progress, world.machines.rows
@@ -84,7 +91,7 @@ def start_rows(world: World, task: int, machine: int, count: int) -> None:
         if lost >= 0:
             again = rows[lost]
             here = min(count, again.lost_left)
-            row.first = again.first + again.count - again.lost_left
+            row.first = next_lost(world, lost)
             again.lost_left -= here
             if again.lost_left == 0:
                 progress.lost_head[task] = again.lost_next
@@ -189,7 +196,7 @@ def lose_row(world: World, number: int) -> None:
     totals.lost_s += row.count * (clock.now - row.start)
     clock.lost_rows += 1
     before, after = -1, world.progress.lost_head[task]
-    while after >= 0 and rows[after].first < row.first:
+    while after >= 0 and next_lost(world, after) < row.first:
         before, after = after, rows[after].lost_next
     row.lost_next = after
     if before < 0:
@@ -375,6 +382,9 @@ def advance(world: World) -> int:
         move_to(world, time)
         if happen(world):
             clock.due = next_due(clock.now, world.interval)
+        if clock.jobs_left == 0:  # nothing is left to schedule, on no grid
+            clock.due = np.inf
+            record_series(world)
         if clock.due == clock.now:
             clock.due = np.inf
             clock.deciding = 1
@@ -400,7 +410,7 @@ def rows_are_short(world: World) -> bool:
 def act(world: World, task: int, machine: int, count: int) -> int:
     """Takes an action, if a decision is pending, and moves on; or says why it may not be taken.
 
-    A negative task starts nothing more at this instant. A gang starts whole: its instances fill
+    Task and machine -1 start nothing more at this instant. A gang starts whole: its instances fill
     the machines in order, from the given one on, in a circle.
     """
     clock, tasks, machines = world.clock[0], world.tasks, world.machines
@@ -409,13 +419,13 @@ def act(world: World, task: int, machine: int, count: int) -> int:
     if rows_are_short(world):
         return ROWS_FULL
     clock.task, clock.machine, clock.count = task, machine, count
-    if task < 0:
+    if task == -1 and machine == -1:
         if must_start(world):
             return MUST_START
         clock.deciding = 0
         record_series(world)
         return advance(world)
-    if task >= len(tasks.job):
+    if task < 0 or task >= len(tasks.job):
         return NO_SUCH_TASK
     if machine < 0 or machine >= len(machines.up):
         return NO_SUCH_MACHINE

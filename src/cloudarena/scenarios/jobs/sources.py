@@ -182,6 +182,20 @@ class Inline(Spec):
     source: Literal["inline"]
     jobs: tuple[InlineJob, ...] = Field(min_length=1)
 
+    def job_names(self) -> list[str]:
+        """The names of the jobs."""
+        return [job.name or f"job-{number}" for number, job in enumerate(self.jobs, 1)]
+
+    @model_validator(mode="after")
+    def _names_are_clear(self) -> Inline:
+        names = self.job_names()
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise PydanticCustomError(
+                    "not_allowed", f"jobs[{number}].name: {name!r} is not allowed: it stands twice"
+                )
+        return self
+
     def load(self, seed: int) -> JobWorkload:
         """Lays the jobs out as columns, in order of submission; the same for every seed."""
         tasks = [task for job in self.jobs for task in job.tasks]
@@ -192,9 +206,8 @@ class Inline(Spec):
             for number, task in enumerate(job.tasks):
                 edges += [(first + number, first + names.index(name)) for name in task.parents]
             first += len(names)
-        names = [job.name or f"job-{number}" for number, job in enumerate(self.jobs, 1)]
         return assemble(
-            job_ids=pa.array(names),
+            job_ids=pa.array(self.job_names()),
             submit=np.array([job.submit for job in self.jobs]),
             job=np.array(owner),
             task_ids=pa.array([name for job in self.jobs for name in job.task_names()]),

@@ -109,7 +109,7 @@ class TiersSimulation(Simulation):
         self._paid = 0.0
         start = np.array([[tier.fat.start, tier.thin.start] for tier in scenario.tiers])
         for tier, size in np.ndindex(start.shape):
-            self._rent(tier, size, start[tier, size], 0.0)
+            self._rent(tier, size, int(start[tier, size]), 0.0)
         self._go_on()
 
     @property
@@ -134,7 +134,7 @@ class TiersSimulation(Simulation):
         wanted = self._counts_of(action)
         changes = wanted - self.counts()
         for tier, size in np.argwhere(changes > 0):
-            self._rent(tier, size, changes[tier, size], self.scenario.boot_s)
+            self._rent(tier, size, int(changes[tier, size]), self.scenario.boot_s)
         for tier, size in np.argwhere(changes < 0):
             for _ in range(-changes[tier, size]):
                 kernel.release(self.world, self._least_needed(tier, size))

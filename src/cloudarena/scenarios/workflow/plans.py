@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cloudarena.errors import PolicyError
 from cloudarena.scenarios.workflow.policies import enough_memory, policy
-from cloudarena.workloads.columns import place, read_columns
+from cloudarena.workloads.columns import check_filled, place, read_columns
 
 
 @policy.stepped("heft")
@@ -135,6 +135,7 @@ class Replay:
         }
         others = ("time_s", "submission", "cold_start", "data_transfer", "creation", "start")
         self._rows = read_columns(path, types, dict.fromkeys((*others, "completion")))
+        check_filled(path, self._rows, types)
         self._placements: dict[tuple[int, int], tuple[int, int]] = {}
 
     def start(self, scenario: Any, seed: int) -> None:

@@ -1,0 +1,158 @@
+"""``cloudarena trace`` for workflows."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from cloudarena.cli import trace_workflow
+from cloudarena.workloads.workflow_files import read_workflow_file
+from cloudarena.workloads.workflow_shapes import draw_workflows
+from cloudarena.workloads.workflows import lay_out
+
+DAX = """<adag><job id="a" runtime="2"><uses file="x" link="output" size="5"/></job>
+<job id="b" runtime="3"><uses file="x" link="input" size="5"/></job>
+<child ref="b"><parent ref="a"/></child></adag>"""
+WFFORMAT = json.dumps(
+    {
+        "schemaVersion": "1.5",
+        "workflow": {
+            "specification": {"tasks": [{"id": "a"}, {"id": "b", "parents": ["a"]}]},
+            "execution": {"tasks": [{"id": k, "runtimeInSeconds": 4} for k in "ab"]},
+        },
+    }
+)
+ALIBABA = "M1,2,j_1,1,Terminated,5,9,100,1\nR2_1,2,j_1,1,Terminated,5,9,100,1\n"
+NEUTRAL = json.dumps(
+    {
+        "templates": [
+            {
+                "functions": [{"computation": 9, "memory_req": 1, "parallelism": 1}] * 2,
+                "edges": [[0, 1, 7]],
+            }
+        ],
+        "arrivals": [3, 4],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "figures"),
+    [
+        ("dax", DAX, {"workflows": 1, "critical_path_max_s": 5.0, "bytes": 5}),
+        ("wfcommons", WFFORMAT, {"workflows": 1, "critical_path_max_s": 8.0, "bytes": 0}),
+        ("alibaba-2018-workflows", ALIBABA, {"workflows": 1, "core_seconds": 16.0}),
+        ("workflows", NEUTRAL, {"workflows": 2, "bytes": 14, "span_s": 1.0}),
+    ],
+)
+def test_convert_and_describe(cloudarena, tmp_path, name, text, figures):
+    trace, out = tmp_path / "trace", tmp_path / "out"
+    trace.write_text(text)
+    code, shown, err = cloudarena("trace", "convert", name, trace, "--out", out, "--json")
+    assert (code, err) == (0, "")
+    made = json.loads(shown)
+    assert made["out"] == str(out)
+    assert made["functions_of_templates"] == 2
+    code, shown, _ = cloudarena("trace", "describe", out, "--json")
+    assert code == 0
+    told = json.loads(shown)[str(out)]
+    assert told["workflows"] == made["workflows"]
+    assert told["edges"] == told["workflows"]
+    for figure, value in figures.items():
+        assert told[figure] == pytest.approx(value), figure
+
+
+def test_several_files_arrive_by_a_law(cloudarena, tmp_path):
+    for name in ("one.dax", "two.dax"):
+        (tmp_path / name).write_text(DAX)
+    code, out, _ = cloudarena(
+        "trace", "convert", "dax", tmp_path / "one.dax", tmp_path / "two.dax", "--workflows", 10,
+        "--arrivals", "even", "--rate", 0.5, "--single-core-speed", 1000, "--resources", "one-core",
+        "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert code == 0
+    assert "templates: 2" in out
+    assert "workflows: 10" in out
+    assert "workflows.json" in "".join(out.split())
+    mix = read_workflow_file(tmp_path / "out" / "workflows.json")
+    assert [template.name for template in mix.templates] == ["one", "two"]
+    assert mix.arrivals.tolist() == [2.0 * k for k in range(10)]
+    assert mix.templates[1].computation.tolist() == [2000, 3000]
+    assert mix.single_core_speed == 1000
+
+
+def test_azure_functions(cloudarena, tmp_path):
+    (tmp_path / "workflows.json").write_text(NEUTRAL)
+    minutes = ",".join(map(str, range(1, 1441)))
+    counts = ",".join(["2"] * 1440)
+    (tmp_path / "d01.csv").write_text(
+        f"HashOwner,HashApp,HashFunction,Trigger,{minutes}\n"
+        f"o,a,f,http,{counts}\no,a,g,timer,{counts}\n"
+    )
+    code, out, err = cloudarena(
+        "trace", "convert", "azure-functions-2019", tmp_path / "d01.csv",
+        "--templates", tmp_path / "workflows.json", "--trigger", "timer", "--first-minute", 2,
+        "--minutes", 3, "--spread", "even", "--out", tmp_path / "out", "--json",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert json.loads(out).items() >= {"invoked_functions": 1, "workflows": 6}.items()
+    mix = read_workflow_file(tmp_path / "out" / "workflows.json")
+    assert mix.arrivals.tolist() == [15, 45, 75, 105, 135, 165]
+
+
+def test_generate(cloudarena, tmp_path):
+    out = tmp_path / "out"
+    code, shown, err = cloudarena(
+        "trace", "generate", "workflows", "--shape", "montage", "--shape", "sipht", "--functions",
+        40, "--workflows", 12, "--arrivals", "bursty", "--rate", 0.1, "--templates", 2,
+        "--runtime-scale", 0.5, "--seed", 3, "--out", out, "--json",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert json.loads(shown)["functions_of_templates"] == 160
+    made = read_workflow_file(out / "workflows.json")
+    want = draw_workflows(
+        ["montage", "sipht"], 40, 12, 3, templates=2, arrivals="bursty", rate=0.1, runtime_scale=0.5
+    )
+    assert made.arrivals.tolist() == want.arrivals.tolist()
+    assert made.which.tolist() == want.which.tolist()
+    assert made.templates[3].computation.tolist() == want.templates[3].computation.tolist()
+    code, shown, _ = cloudarena("trace", "describe", out)
+    assert code == 0
+    assert any(line.split() == ["functions", "480"] for line in shown.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["convert", "dax", "no.dax", "--out", "x"], "no.dax: does not exist"),
+        (["convert", "dax", "bad", "--out", "x"], "bad, line 1: is not XML"),
+        (["convert", "wfcommons", "bad", "--out", "x"], "bad, line 1: is not JSON"),
+        (["convert", "workflows", "bad", "--out", "x"], "bad, line 1: is not JSON"),
+        (
+            ["convert", "azure-functions-2019", "no.csv", "--templates", "bad", "--out", "x"],
+            "bad, line 1: is not JSON",
+        ),
+        (
+            ["generate", "workflows", "--functions", "9", "--workflows", "1", "--out", "x"],
+            "functions: 9 is not allowed: from 15 to 10,000,000 for montage",
+        ),
+        (["describe", "."], "workflows.json for workflow"),
+    ],
+)
+def test_mistakes(cloudarena, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad").write_text("bad")
+    code, out, err = cloudarena("trace", *arguments)
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert message in err
+    assert [path.name for path in tmp_path.iterdir()] == ["bad"]
+
+
+def test_describe_a_scenario():
+    mix = draw_workflows(["sipht"], 20, 5, 0)
+    scenario = SimpleNamespace(
+        cluster=SimpleNamespace(single_core_speed=mix.single_core_speed),
+        load_workload=lambda seed: lay_out(mix.templates, mix.arrivals, mix.which),
+    )
+    assert trace_workflow.describe_scenario(scenario, 1)["workflows"] == 5
