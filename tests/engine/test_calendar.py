@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudarena.engine.calendar import make_calendar, next_time, pop, push, size
+from cloudarena.engine.calendar import heapify, make_calendar, next_time, pop, push, size
 
 TIMES = st.one_of(
     st.integers(0, 3).map(float),  # many ties
@@ -93,3 +93,25 @@ def test_two_calendars_have_sequence_counters_of_their_own() -> None:
     push(one, 1.0, 1)
     push(other, 1.0, 1)
     assert one.counters.tolist() == other.counters.tolist() == [1, 1]
+
+
+@given(st.lists(st.tuples(TIMES, st.booleans()), max_size=60))
+def test_events_can_be_taken_out_by_hand(events: list[tuple[float, bool]]) -> None:
+    """What is taken out leaves a hole that the last event fills, in no order any more."""
+    calendar = make_calendar(60)
+    for payload, (time, _) in enumerate(events):
+        push(calendar, time, payload)
+    times, sequence, payloads, counters = calendar
+    place = 0
+    while place < counters[0]:
+        if events[payloads[place]][1]:
+            place += 1
+            continue
+        counters[0] -= 1
+        for values in (times, sequence, payloads):
+            values[place] = values[counters[0]]
+    heapify(calendar)
+    kept = [(time, payload) for payload, (time, stays) in enumerate(events) if stays]
+    assert size(calendar) == len(kept)
+    assert next_time(calendar) == min((time for time, _ in kept), default=math.inf)
+    assert drain(calendar) == [payload for _, payload in sorted(kept)]

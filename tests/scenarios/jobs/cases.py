@@ -58,7 +58,7 @@ def room_for(machines: list[Spec], demand: Spec) -> int:
 
 
 @st.composite
-def jobs(draw: Any, machines: list[Spec], most_jobs: int, most_instances: int) -> list[Spec]:
+def jobs(draw: Any, machines: list[Spec], most_jobs: int) -> list[Spec]:
     """Jobs of one to four tasks; half of them have an order among their tasks."""
     rows = []
     for _ in range(draw(st.integers(1, most_jobs))):
@@ -73,8 +73,6 @@ def jobs(draw: Any, machines: list[Spec], most_jobs: int, most_instances: int) -
             if draw(st.integers(0, 4)) == 0:
                 task["gang"] = True
                 task["instances"] = min(task["instances"], room_for(machines, demand))
-            else:
-                task["instances"] = min(task["instances"], most_instances)
             if draw(st.booleans()):
                 task["estimate"] = draw(DURATIONS)
             if ordered and k > 0:
@@ -101,15 +99,15 @@ def outages(draw: Any, machines: int) -> list[Spec]:
 
 
 @st.composite
-def specs(draw: Any, most_jobs: int = 6, most_instances: int = 5) -> Spec:
-    """Any small cluster and any small workload; gangs may have more instances than others."""
+def specs(draw: Any, most_jobs: int = 6) -> Spec:
+    """Any small cluster and any small workload."""
     machines = draw(machine_types())
     spec = {
         "scenario": "jobs",
         "machines": machines,
         "scheduling_interval": draw(INTERVALS),
         "known": draw(st.sampled_from([["durations"], ["durations"], ["estimates"]])),
-        "workload": {"source": "inline", "jobs": draw(jobs(machines, most_jobs, most_instances))},
+        "workload": {"source": "inline", "jobs": draw(jobs(machines, most_jobs))},
         "record": "full",
     }
     if draw(st.booleans()):

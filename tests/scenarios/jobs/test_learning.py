@@ -68,9 +68,6 @@ def test_rewards_sum_to_minus_the_metric(reward: str, seed: int) -> None:
 @settings(max_examples=30)
 @given(spec=specs(most_jobs=4), reward=st.sampled_from(REWARDS), seed=st.integers(0, 9))
 def test_rewards_sum_to_minus_the_metric_of_any_run(spec: Spec, reward: str, seed: int) -> None:
-    if reward == "makespan_s":
-        # See test_the_makespan_on_a_grid_is_what_is_earned.
-        spec["scheduling_interval"] = 0
     rewards, info = episode(CloudEnv(spec, reward=reward), seed)
     if info["metrics"]["jobs_finished"] == info["metrics"]["jobs"]:
         assert sum(rewards) == pytest.approx(-info["metrics"][reward], rel=1e-9)

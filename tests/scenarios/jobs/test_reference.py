@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloudarena
@@ -16,13 +16,8 @@ from cloudarena.scenarios.jobs import JobsDecision
 
 from . import reference
 from .cases import Spec, specs
-from .reference import NEVER, RESOURCES, Cluster, Outcome, Question, Start
-from .reference_policies import POLICIES, expected, head_start, tetris, tetris_scores
-
-LIMITS = {
-    # See test_conservative_backfilling_plans_each_instance_as_early_as_can_be.
-    "conservative-backfilling": {"most_instances": 1},
-}
+from .reference import RESOURCES, Cluster, Outcome, Question, Start
+from .reference_policies import POLICIES, tetris, tetris_scores
 
 
 def close(expected: Any) -> Any:
@@ -68,8 +63,6 @@ def check_result(result: Result, outcome: Outcome) -> None:
         }
     for number, row in enumerate(result.tables["machines"].to_pylist()):
         machine, seconds = cluster.machines[number], reference.span(cluster)
-        if ends_late(result, outcome):
-            seconds = result.tables["series"]["time_s"][-1].as_py()
         assert row == {
             "machine": number,
             "name": machine.name,
@@ -94,21 +87,10 @@ def check_result(result: Result, outcome: Outcome) -> None:
             assert result.metrics[name] == close(value), name
 
 
-def ends_late(result: Result, outcome: Outcome) -> bool:
-    """Whether the run waited for the next instant of its grid though all jobs were over.
-
-    It should not: see test_a_run_on_a_grid_ends_with_its_last_job.
-    """
-    return result.tables["series"]["time_s"][-1].as_py() > outcome.end
-
-
 def check_series(result: Result, outcome: Outcome) -> None:
     """What was held over time, by the cluster and by each machine."""
     cluster = outcome.cluster
-    rows = result.tables["series"].to_pylist()
-    if ends_late(result, outcome):
-        rows.pop()
-    assert rows == [close(row) for row in outcome.series]
+    assert result.tables["series"].to_pylist() == [close(row) for row in outcome.series]
     attempts = cluster.finished + cluster.lost
     rows = []
     changes = {(time, run.machine) for run in attempts for time in (run.start, run.end)}
@@ -120,26 +102,8 @@ def check_series(result: Result, outcome: Outcome) -> None:
     assert result.tables["machines_series"].to_pylist() == [close(row) for row in rows]
 
 
-def held_up_by_an_outage(cluster: Cluster) -> bool:
-    """Whether a gang could pass a head that waits for a machine that is down.
-
-    It should do so: see test_easy_lets_gangs_pass_a_head_whose_machine_is_down.
-    """
-    head = cluster.ready()[0]
-    gangs = [task for task in cluster.ready() if cluster.tasks[task].gang]
-    return (
-        any(cluster.could_start(gang) for gang in gangs)
-        and not cluster.could_start(head)
-        and head_start(cluster, expected(cluster), head) == NEVER
-    )
-
-
 def follow(name: str, result: Result) -> Callable[[Cluster], Start | None]:
     """The reference's policy; where Tetris's scores are equal but for rounding, as in the run."""
-    if name == "easy-backfilling":
-        return lambda cluster: (
-            reject() if held_up_by_an_outage(cluster) else POLICIES[name](cluster)
-        )
     if name != "tetris":
         return POLICIES[name]
     rows = result.tables["decisions"].to_pylist()
@@ -169,9 +133,9 @@ def check_policy(name: str, spec: Spec) -> None:
 
 @pytest.mark.parametrize("name", POLICIES)
 @settings(max_examples=25)
-@given(data=st.data())
-def test_policies_make_the_schedules_of_the_reference(name: str, data: Any) -> None:
-    check_policy(name, data.draw(specs(**LIMITS.get(name, {}))))
+@given(spec=specs())
+def test_policies_make_the_schedules_of_the_reference(name: str, spec: Spec) -> None:
+    check_policy(name, spec)
 
 
 def check_decision(decision: JobsDecision, question: Question) -> None:
@@ -266,8 +230,8 @@ def test_kernel_and_reference_agree_on_thousands_of_cases(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 @settings(max_examples=500)
-@given(data=st.data())
+@given(spec=specs(most_jobs=10))
 def test_policies_make_the_schedules_of_the_reference_in_thousands_of_cases(
-    name: str, data: Any
+    name: str, spec: Spec
 ) -> None:
-    check_policy(name, data.draw(specs(most_jobs=10, **LIMITS.get(name, {}))))
+    check_policy(name, spec)

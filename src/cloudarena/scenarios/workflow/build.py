@@ -132,8 +132,11 @@ def _demand(scenario: WorkflowScenario, workload: WorkflowWorkload) -> Demand:
     sizes = np.diff(workload.first_function)
     rank = np.empty(len(ids), np.int64)
     rank[by_id] = offsets(sizes[by_id])[:-1]
+    place = np.empty(len(ids), np.int64)
+    place[by_id] = np.arange(len(ids))
     return Demand(
         arrival=workload.arrival,
+        place=place,
         rank=rank,
         first_function=workload.first_function,
         workflow=workflows_of_functions(workload),

@@ -35,6 +35,9 @@ from cloudarena.engine.sharing import (
 )
 from cloudarena.scenarios.workflow.state import Function, Nodes, World
 
+LONGEST_S = 1e10
+"""No function may take longer, in seconds: 300 years."""
+
 ENDED, DECIDE, FULL, NO_SUCH_NODE, BAD_MEMORY, TOO_SLOW = range(6)
 """Where a run stands; from NO_SUCH_NODE on, why an action is not allowed."""
 
@@ -47,7 +50,7 @@ def function_of(world: World) -> Function:
     workflow = demand.workflow[number]
     return Function(
         number,
-        workflow,
+        demand.place[workflow],
         number - demand.first_function[workflow],
         demand.computation[number],
         demand.memory_req[number],
@@ -324,12 +327,18 @@ def slowest_transfer(world: World, number: int, node: int) -> float:
 
 
 @inner
+def is_cold(now: float, expiry: float) -> bool:
+    """Whether a lease is over now; it is at its end, also where rounding says a little before."""
+    return now >= expiry - clock_error(now)
+
+
+@inner
 def show_boots(world: World) -> None:
     """Finds how long each server would still boot if a function were sent to it now."""
     now, servers, nodes = world.clock[0].now, world.servers, world.nodes
     for server in range(len(servers.expiry)):
         boot = servers.latency[server]
-        if now < servers.expiry[server]:
+        if not is_cold(now, servers.expiry[server]):
             boot = max(0.0, servers.boot_end[server] - now)
         for node in range(servers.first_node[server], servers.first_node[server + 1]):
             nodes.boot[node] = boot
@@ -401,7 +410,7 @@ def place(world: World, slot: int, node: int) -> None:
     clock, nodes, servers, totals = world.clock[0], world.nodes, world.servers, world.totals[0]
     number, now, server = clock.pending, clock.now, world.nodes.server[node]
     cold_start = 0.0
-    if now >= servers.expiry[server]:
+    if is_cold(now, servers.expiry[server]):
         cold_start = servers.latency[server]
         servers.boot_end[server] = now + cold_start
         totals.cold_starts += 1
@@ -468,7 +477,8 @@ def act(world: World, node: int, memory: int) -> int:
     fill_slot(world, slot, node, memory)
     # Never more threads than these run beside it, before others are let in on the same terms.
     threads = nodes.assigned[node] + world.demand.parallelism[number]
-    if nodes.sharing.whole and speed_of(nodes.sharing, node, threads, slot) < 1.0:
+    speed = speed_of(nodes.sharing, node, threads, slot)
+    if speed * LONGEST_S < world.demand.computation[number]:
         return TOO_SLOW
     clock.spare -= 1
     place(world, slot, node)

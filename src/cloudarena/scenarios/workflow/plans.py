@@ -55,7 +55,8 @@ class Heft:
 
     def _plan_workflow(self, decision: Any) -> None:
         workload, nodes, now = self._workload, decision.nodes, decision.now
-        workflow = decision.function.workflow
+        number = decision.function.number
+        workflow = int(np.searchsorted(workload.first_function, number, side="right")) - 1
         first, end = (int(workload.first_function[workflow + k]) for k in (0, 1))
         finish = np.zeros(end - first)
         ready = now + nodes.boot
@@ -136,16 +137,20 @@ class Replay:
         others = ("time_s", "submission", "cold_start", "data_transfer", "creation", "start")
         self._rows = read_columns(path, types, dict.fromkeys((*others, "completion")))
         check_filled(path, self._rows, types)
-        self._placements: dict[tuple[int, int], tuple[int, int]] = {}
+        self._placements: dict[int, tuple[int, int]] = {}
 
     def start(self, scenario: Any, seed: int) -> None:
         """Finds the functions and nodes of the file in the scenario."""
-        ids = scenario.load_workload(seed).workflow_ids.to_pylist()
+        workload = scenario.load_workload(seed)
+        ids = workload.workflow_ids.to_pylist()
         workflows = {str(name): number for number, name in enumerate(ids)}
+        sizes = np.diff(workload.first_function)
         nodes: dict[tuple[str, int, int], int] = {}
+        memory = []
         for kind, server in scenario.servers:
             for numa_node in _nodes_of(kind):
                 nodes[kind.name, server, numa_node] = len(nodes)
+                memory.append(kind.numa_nodes.memory)
         self._placements = {}
         for row, values in enumerate(self._rows.to_pylist()):
             where = place(self._path, row)
@@ -153,21 +158,28 @@ class Replay:
                 raise PolicyError(
                     f"{where}: workflow: {values['workflow']!r} is not in the workload"
                 )
-            node = (values["server_type"], values["server"], values["numa_node"])
-            if node not in nodes:
+            workflow = workflows[str(values["workflow"])]
+            if not 0 <= values["function"] < sizes[workflow]:
+                raise PolicyError(f"{where}: function: {values['function']} is not in the workload")
+            node = nodes.get((values["server_type"], values["server"], values["numa_node"]))
+            if node is None:
                 raise PolicyError(
-                    f"{where}: server_type {node[0]!r}, server {node[1]}, numa_node {node[2]} is "
-                    "not in the cluster"
+                    f"{where}: server_type {values['server_type']!r}, server {values['server']}, "
+                    f"numa_node {values['numa_node']} is not in the cluster"
                 )
-            key = (workflows[str(values["workflow"])], values["function"])
-            if key in self._placements:
+            if not 1 <= values["memory"] <= memory[node]:
+                raise PolicyError(
+                    f"{where}: memory: {values['memory']} is not allowed: 1 to {memory[node]}"
+                )
+            number = int(workload.first_function[workflow]) + values["function"]
+            if number in self._placements:
                 raise PolicyError(f"{where}: function: {values['function']} stands twice")
-            self._placements[key] = (nodes[node], values["memory"])
+            self._placements[number] = (node, values["memory"])
 
     def __call__(self, decision: Any) -> tuple[int, int]:
         """The file's placement of the function."""
         function = decision.function
-        placement = self._placements.get((function.workflow, function.function))
+        placement = self._placements.get(function.number)
         if placement is None:
             raise PolicyError(
                 f"{self._path}: has no placement for function {function.function} of workflow "

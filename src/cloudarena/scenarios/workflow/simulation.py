@@ -58,6 +58,11 @@ class WorkflowDecision:
         nodes = self._run.world.nodes
         return np.array([kernel.last_completion(nodes, n) for n in range(len(nodes.server))])
 
+    def finish_forecast(self, node: int, memory: int) -> float:
+        """When the function would complete on a node, if nothing else came after it."""
+        nodes = self._run.world.nodes
+        return float(kernel.finish_forecast(nodes, self.function, node, memory))
+
     def arguments(self, policy: Any) -> tuple[Nodes, Function, np.random.Generator]:
         """What a policy that is a function of arrays takes."""
         return self._run.world.nodes, self.function, self.rng
@@ -153,7 +158,7 @@ class WorkflowSimulation(CompiledRun):
             )
         return (
             f"node {node} with {memory} MB is not allowed: beside {nodes.assigned[node]} other "
-            "threads the function would do less than one operation a second"
+            f"threads the function would take more than {kernel.LONGEST_S:g} s, or for ever"
         )
 
     def metrics(self) -> dict[str, float]:

@@ -45,9 +45,9 @@ class ServerType(Spec):
 class Cluster(Spec):
     """Servers, and how fast they and what is between them is: bytes and operations a second."""
 
-    memory_bandwidth: float = Field(100e9, gt=0, le=1e18)
-    numa_bandwidth: float = Field(50e9, gt=0, le=1e18)
-    network_bandwidth: float = Field(10e9, gt=0, le=1e18)
+    memory_bandwidth: float = Field(100e9, ge=1, le=1e18)
+    numa_bandwidth: float = Field(50e9, ge=1, le=1e18)
+    network_bandwidth: float = Field(10e9, ge=1, le=1e18)
     single_core_speed: int = Field(SINGLE_CORE_SPEED, ge=1, le=10**12)
     servers: tuple[ServerType, ...] = Field(min_length=1)
 

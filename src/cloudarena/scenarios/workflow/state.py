@@ -19,7 +19,9 @@ class Function(NamedTuple):
     """The function that is to be placed."""
 
     number: int
+    """Its number among all functions, by the arrival of workflows."""
     workflow: int
+    """The place of its workflow in the list of workflows, as they are named there."""
     function: int
     """Its number in its workflow."""
     computation: int
@@ -92,7 +94,8 @@ class Demand(NamedTuple):
     """The workflows as the workload has them."""
 
     arrival: NDArray[np.float64]  # (workflows,)
-    rank: NDArray[np.int64]  # (workflows,): by which those of one instant are ordered
+    place: NDArray[np.int64]  # (workflows,): in the order of their names
+    rank: NDArray[np.int64]  # (workflows,): how many functions those before it have
     first_function: NDArray[np.int64]
     workflow: NDArray[np.int64]  # (functions,)
     computation: NDArray[np.int64]
