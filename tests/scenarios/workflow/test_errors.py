@@ -77,7 +77,7 @@ def test_a_workload_that_cannot_be(path: str, value: Any, words: str) -> None:
         ("cluster.numa_bandwidth", 400, "memory_bandwidth 400, numa_bandwidth 400, network_band"),
         ("cluster.network_bandwidth", 200, "each must be more than the next"),
         ("cluster.memory_bandwidth", 50, "each must be more than the next"),
-        ("cluster.network_bandwidth", 0, "network_bandwidth: 0 is not allowed: more than 0"),
+        ("cluster.network_bandwidth", 0, "network_bandwidth: 0 is not allowed: at least 1"),
         ("cluster.single_core_speed", 0, "single_core_speed: 0 is not allowed: at least 1"),
         ("cluster.single_core_speed", 10**13, "single_core_speed: 10000000000000 is not allowed"),
         ("cluster.servers", [], "servers: [] is not allowed: at least 1 entries"),
@@ -159,7 +159,7 @@ def test_no_rent_is_negative(bandwidth: float, work: str, function: dict[str, in
             work=work,
         )
         result = play(scenario, 0, 1)
-    except SpecError:
+    except (SpecError, InvalidAction):
         return
     assert result.metrics["rent_usd"] > 0
 
@@ -202,7 +202,7 @@ def busy_run() -> WorkflowSimulation:
         ((1, 17), "memory 17 is not allowed: 1 to 16 MB"),
         ((0, 0), "memory 0 is not allowed: 1 to 8 MB"),
         ((0, -1), "memory -1 is not allowed: 1 to 8 MB"),
-        ((0, 1), "less than one operation a second"),
+        ((0, 1), "the function would take more than"),
         ((0, 1.5), "not allowed"),
         ((0, 2.0), "not allowed"),
         ((0, "2"), "not allowed"),
@@ -287,7 +287,7 @@ def test_a_speed_that_is_rounded_down_to_nothing_is_refused() -> None:
         run = toy(work, servers=[server(cpu=1)], cluster=slow).start()
         if len(work["functions"]) == 2:
             run.apply((0, 1))
-        with pytest.raises(InvalidAction, match="less than one operation a second"):
+        with pytest.raises(InvalidAction, match="the function would take more than"):
             run.apply((0, 1))
     # Without rounding they share it.
     scenario = toy(flow(fn(3), fn(2)), servers=[server(cpu=1)], cluster=slow, work="real")
