@@ -233,12 +233,15 @@ def rows_of(figures: Mapping[str, Any]) -> list[Row]:
     """The lines of the table of figures."""
     simpy, trace = figures["simpy"], figures["trace"]
     section = f"{simpy['jobs']} jobs, {simpy['instances']:,} instances, 5 machines"
+    ratio = at_least(section, "SimPy / compiled", simpy["quiet_simpy_over_compiled"], "x", 200)
+    if figures["quick"]:  # SimPy is slow where many tasks wait, which takes many jobs
+        ratio = ratio._replace(target="", met=None)
     rows = [
         Row(section, "SimPy", simpy["quiet_simpy_s"], "s"),
         Row(section, "stepped", simpy["quiet_stepped_s"], "s"),
         Row(section, "compiled", simpy["quiet_compiled_s"], "s"),
         Row(section, "SimPy / stepped", simpy["quiet_simpy_over_stepped"], "x"),
-        at_least(section, "SimPy / compiled", simpy["quiet_simpy_over_compiled"], "x", 200),
+        ratio,
         Row(section, "SimPy / stepped, medians", simpy["simpy_over_stepped"], "x"),
         Row(section, "SimPy / compiled, medians", simpy["simpy_over_compiled"], "x"),
     ]

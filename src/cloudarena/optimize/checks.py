@@ -1,0 +1,106 @@
+"""What arguments may be, said in one way: name, value, what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloudarena.errors import SpecError, nearest
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
+
+
+def check_whole(name: str, value: Any, least: int, most: int | None = None, why: str = "") -> int:
+    """The value as an int, if it is a whole number from ``least`` to ``most``."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        upper = "" if most is None else f" and at most {most:,}"
+        reason = f" ({why})" if why else ""
+        raise SpecError(
+            f"{name}: {_plain(value)!r} is not allowed: a whole number, "
+            f"at least {least:,}{upper}{reason}"
+        )
+    return int(value)
+
+
+def check_number(name: str, value: Any, least: float, is_open: bool = False) -> float:
+    """The value as a float, if it is finite and at least (or more than) ``least``."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    good = number and np.isfinite(value) and (value > least if is_open else value >= least)
+    if not good:
+        bound = "more than" if is_open else "at least"
+        raise SpecError(
+            f"{name}: {_plain(value)!r} is not allowed: a finite number, {bound} {least:g}"
+        )
+    return float(value)
+
+
+def check_probability(name: str, value: Any) -> float:
+    """The value as a float, if it lies between 0 and 1, both excluded."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not number or not 0.0 < value < 1.0:
+        raise SpecError(f"{name}: {_plain(value)!r} is not allowed: more than 0 and less than 1")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
+    """Raises unless the value is one of the allowed words; says which is the nearest."""
+    words = list(allowed)
+    if value not in words:
+        raise SpecError(
+            f"{name}: {value!r} is not allowed: one of {', '.join(words)}."
+            + nearest(str(value), words)
+        )
+
+
+def check_table(name: str, values: ArrayLike, rows: str, columns: str) -> Floats:
+    """The values as a matrix of finite numbers with at least one row and column."""
+    try:
+        table = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise SpecError(f"{name}: is not allowed: numbers only") from None
+    if table.ndim != 2 or 0 in table.shape:
+        raise SpecError(
+            f"{name}: the shape {table.shape} is not allowed: {rows} x {columns}, "
+            "at least one of each"
+        )
+    check_finite(name, table)
+    return table
+
+
+def check_vector(name: str, values: ArrayLike, length: int | None, least: float) -> Floats:
+    """The values as a vector of finite numbers, each more than ``least``."""
+    try:
+        vector = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise SpecError(f"{name}: is not allowed: numbers only") from None
+    if vector.ndim != 1 or len(vector) == 0 or (length is not None and len(vector) != length):
+        wanted = "at least one number" if length is None else f"{length} numbers"
+        raise SpecError(f"{name}: the shape {vector.shape} is not allowed: {wanted}")
+    good = np.isfinite(vector) & (vector > least)
+    if not good.all():
+        place = int(np.argmin(good))
+        raise SpecError(
+            f"{name}[{place}]: {float(vector[place])!r} is not allowed: "
+            f"a finite number, more than {least:g}"
+        )
+    return vector
+
+
+def check_finite(name: str, table: Floats) -> None:
+    """Raises for the first number that is not finite."""
+    good = np.isfinite(table)
+    if not good.all():
+        place = np.unravel_index(int(np.argmin(good)), good.shape)
+        where = ", ".join(map(str, place))
+        raise SpecError(f"{name}[{where}]: {float(table[place])!r} is not allowed: a finite number")
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, which print as people write them."""
+    return value.item() if isinstance(value, np.generic) else value

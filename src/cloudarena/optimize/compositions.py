@@ -1,0 +1,198 @@
+"""Shares of VMs over classes of tasks: every way to give each class at least one.
+
+A share is a vector of whole numbers, at least 1 each, that sum to the number of VMs m: a
+composition of m into C parts, of which there are ``C(m - 1, C - 1)``. If VMs may stay idle, the
+sum is at most m and there are ``C(m, C)``. Shares are numbered in lexicographic order, so that a
+space of billions needs no memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cloudarena.engine.compiled import lean
+from cloudarena.engine.streams import stream
+from cloudarena.errors import SpecError
+from cloudarena.optimize.checks import Ints, check_whole
+from cloudarena.optimize.problem import Encoding
+
+MOST_NUMBERED = 2**63 - 1
+BLOCK_DRAWS = 2**22
+"""Random numbers that are in memory at a time when shares are drawn."""
+
+
+class Compositions(Sequence[tuple[int, ...]]):
+    """All shares of ``vms`` VMs over ``classes`` classes."""
+
+    def __init__(self, vms: int, classes: int, allow_idle: bool = False) -> None:
+        self.classes = check_whole("classes", classes, 1)
+        self.vms = check_whole("vms", vms, self.classes, why="one for each class")
+        self.allow_idle = allow_idle
+        # Idle VMs are a class of their own that, unlike the others, may be empty.
+        self._total = self.vms + 1 if allow_idle else self.vms
+        self._parts = self.classes + 1 if allow_idle else self.classes
+        self.size = math.comb(self._total - 1, self._parts - 1)
+
+    def __len__(self) -> int:
+        self._check_numbered()
+        return self.size
+
+    @overload
+    def __getitem__(self, number: int) -> tuple[int, ...]: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[tuple[int, ...]]: ...
+    def __getitem__(self, number: int | slice) -> tuple[int, ...] | list[tuple[int, ...]]:
+        if isinstance(number, slice):
+            shares = self.unrank(np.arange(*number.indices(len(self))))
+            return [tuple(share) for share in shares.tolist()]
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"{number} of {len(self)} shares")
+        return tuple(self.unrank(np.array([number % len(self)]))[0].tolist())
+
+    def unrank(self, numbers: ArrayLike) -> Ints:
+        """The shares of some numbers, a row each."""
+        self._check_numbered()
+        ranks = np.asarray(numbers, np.int64).reshape(-1)
+        if len(ranks) and not 0 <= ranks.min() <= ranks.max() < self.size:
+            raise SpecError(f"numbers: not all are allowed: 0 to {self.size - 1:,}")
+        shares = np.empty((len(ranks), self._parts), np.int64)
+        _unrank(ranks, self._total, self._completions(), shares)
+        return shares[:, : self.classes]
+
+    def rank(self, shares: ArrayLike) -> Ints:
+        """The numbers of some shares."""
+        self._check_numbered()
+        checked = self.check(shares)
+        ranks = np.empty(len(checked), np.int64)
+        _rank(checked, self._total, self._completions(), ranks)
+        return ranks
+
+    def all(self) -> Ints:
+        """Every share, a row each."""
+        return self.unrank(np.arange(len(self)))
+
+    def check(self, shares: ArrayLike) -> Ints:
+        """The shares as an array, if each belongs to this space."""
+        rows = np.ascontiguousarray(shares, np.int64)
+        if rows.ndim != 2 or rows.shape[1] != self.classes:
+            raise SpecError(
+                f"shares: the shape {rows.shape} is not allowed: shares x {self.classes} classes"
+            )
+        total = rows.sum(axis=1)
+        right = total <= self.vms if self.allow_idle else total == self.vms
+        good = right & (rows >= 1).all(axis=1)
+        if not good.all():
+            place = int(np.argmin(good))
+            bound = "at most" if self.allow_idle else "exactly"
+            raise SpecError(
+                f"shares[{place}]: {tuple(rows[place].tolist())} is not allowed: "
+                f"at least 1 each, {bound} {self.vms} in all"
+            )
+        return rows
+
+    def draw(self, count: int, seed: int, purpose: str = "uniform shares") -> Ints:
+        """Shares drawn uniformly and independently, from a space of any size.
+
+        Stars and bars: the ends of the parts are a uniform subset of the ``m - 1`` places.
+        """
+        rng = stream(seed, purpose)
+        places, bars = self._total - 1, self._parts - 1
+        block = max(1, BLOCK_DRAWS // max(1, places))
+        parts = []
+        for start in range(0, check_whole("count", count, 0), block):
+            keys = rng.random((min(block, count - start), places))
+            ends = np.zeros((len(keys), bars + 2), np.int64)
+            ends[:, -1] = self._total
+            if bars:
+                ends[:, 1:-1] = np.sort(np.argpartition(keys, bars - 1)[:, :bars] + 1, axis=1)
+            parts.append(np.diff(ends)[:, : self.classes])
+        return np.concatenate(parts) if parts else np.empty((0, self.classes), np.int64)
+
+    def neighbours(self, shares: ArrayLike) -> Ints:
+        """All shares that are one move of a VM away from one of those given, each once.
+
+        A VM moves from a class with more than one to another; where VMs may stay idle, also from
+        a class to idleness and back.
+        """
+        rows = self.check(shares)
+        if self.allow_idle:
+            rows = np.column_stack((rows, self._total - rows.sum(axis=1)))
+        moved = []
+        for giver in range(self._parts):
+            able = rows[rows[:, giver] > 1]
+            for taker in range(self._parts):
+                if taker != giver:
+                    move = able.copy()
+                    move[:, giver] -= 1
+                    move[:, taker] += 1
+                    moved.append(move)
+        if not moved:
+            return np.empty((0, self.classes), np.int64)
+        return np.unique(np.concatenate(moved), axis=0)[:, : self.classes]
+
+    @property
+    def encoding(self) -> Encoding:
+        """A gene for each class: its weight, from 1 to m.
+
+        Each class gets one VM, and of the others a part in proportion to its weight, by largest
+        remainders.
+        """
+        return Encoding((self._total,) * self._parts, self._decode)
+
+    def _decode(self, genes: Ints) -> Ints:
+        weights = genes + 1.0
+        spare = self._total - self._parts
+        exact = spare * weights / weights.sum(axis=1, keepdims=True)
+        shares = np.floor(exact).astype(np.int64)
+        left = spare - shares.sum(axis=1)
+        by_remainder = np.argsort(shares - exact, axis=1, kind="stable")
+        place = np.argsort(by_remainder, axis=1, kind="stable")
+        shares += 1 + (place < left[:, None])
+        return self.rank(shares[:, : self.classes])
+
+    def _completions(self) -> Ints:
+        """``[n, k]``: the compositions of n into k parts, none of which overflows."""
+        table = np.zeros((self._total + 1, self._parts + 1), np.int64)
+        for total in range(1, self._total + 1):
+            for parts in range(1, min(total, self._parts) + 1):
+                table[total, parts] = min(math.comb(total - 1, parts - 1), MOST_NUMBERED)
+        return table
+
+    def _check_numbered(self) -> None:
+        if self.size > MOST_NUMBERED:
+            raise SpecError(
+                f"vms: the {self.size:.3g} shares of {self.vms} VMs over {self.classes} classes "
+                "are too many to number: draw from them"
+            )
+
+
+@lean
+def _unrank(ranks: Ints, vms: int, completions: Ints, shares: Ints) -> None:
+    parts = shares.shape[1]
+    for row in range(len(ranks)):
+        rank, left = ranks[row], vms
+        for part in range(parts - 1):
+            share = 1
+            while rank >= completions[left - share, parts - part - 1]:
+                rank -= completions[left - share, parts - part - 1]
+                share += 1
+            shares[row, part] = share
+            left -= share
+        shares[row, parts - 1] = left
+
+
+@lean
+def _rank(shares: Ints, vms: int, completions: Ints, ranks: Ints) -> None:
+    parts = completions.shape[1] - 1
+    for row in range(len(shares)):
+        rank, left = 0, vms
+        for part in range(parts - 1):
+            for share in range(1, shares[row, part]):
+                rank += completions[left - share, parts - part - 1]
+            left -= shares[row, part]
+        ranks[row] = rank

@@ -1,0 +1,159 @@
+"""OCBA for several objectives: replications go where they tell the front from the rest.
+
+After Lee, Chew, Teng and Goldsman, "Finding the non-dominated Pareto set for multi-objective
+simulation models", IIE Transactions 42(9), 2010. For designs i and j with means J, variances s^2
+and shares a of the replications, and d = J_ik - J_jk in objective k,
+
+    q_ijk = d |d| / (s_ik^2 / a_i + s_jk^2 / a_j)
+
+is large where j is surely better than i. The design most likely to dominate i is
+``j_i = argmax_j min_k q_ijk``, and ``k_i = argmin_k`` of it is the objective in which that is least
+sure. Each design is either best told from others by its own replications (set A), or better serves
+as the one from which others are told (set B), whichever error is the greater.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cloudarena.errors import SpecError
+from cloudarena.optimize.alignment import Alignment
+from cloudarena.optimize.checks import Floats, Ints, check_probability, check_table, check_whole
+from cloudarena.optimize.layers import front_of
+from cloudarena.optimize.meter import Meter, Watcher
+from cloudarena.optimize.moments import Moments
+from cloudarena.optimize.problem import Problem
+from cloudarena.optimize.rounds import begin, check_budget, default_step, round_up_to
+from cloudarena.optimize.selection import FinalRule, Selection, choose, select
+
+MOST_DESIGNS = 3000
+"""All pairs are compared in each round."""
+SMALLEST = 1e-12
+"""Gaps and errors are at least this part of the range of the means."""
+
+
+def mocba_shares(means: ArrayLike, variances: ArrayLike, counts: ArrayLike) -> Floats:
+    """The share of all replications that each design should have.
+
+    Args:
+        means: losses so far, an array of (designs, objectives).
+        variances: of a replication.
+        counts: replications of each design so far.
+    """
+    mean = check_table("means", means, "designs", "objectives")
+    variance = check_table("variances", variances, "designs", "objectives")
+    share = np.asarray(counts, np.float64)
+    if variance.shape != mean.shape or share.shape != mean.shape[:1] or not (share > 0).all():
+        raise SpecError("variances, counts: are not allowed: one for each design, counts above 0")
+    return _shares(mean, variance, share / share.sum())
+
+
+def mocba(
+    problem: Problem,
+    *,
+    evaluations: int,
+    first: int = 10,
+    step: int | None = None,
+    confidence: float = 0.95,
+    final_rule: FinalRule = "first_objective",
+    seed: int = 0,
+    watcher: Watcher | None = None,
+) -> Selection:
+    """Finds the front of a problem with several objectives, with a given number of evaluations.
+
+    It claims how surely the selected designs are the whole true front and nothing else.
+
+    Args:
+        problem: what is optimised.
+        evaluations: how many in all.
+        first: replications of each design before the first allocation; at least 5 are advised.
+        step: evaluations between two allocations.
+        confidence: level of the intervals.
+        final_rule: how one of the front is chosen.
+        seed: of the final rule.
+        watcher: is called with the progress.
+    """
+    check_probability("confidence", confidence)
+    if not 2 <= problem.size <= MOST_DESIGNS:
+        raise SpecError(
+            f"designs: {problem.size:,} is not allowed: 2 to {MOST_DESIGNS:,}, since all pairs "
+            "are compared; select some by LOS first"
+        )
+    check_budget(problem, evaluations, first)
+    step = default_step(problem.size) if step is None else check_whole("step", step, 1)
+    meter = Meter(problem, evaluations, evaluations, watcher)
+    rounds = begin(problem, meter, first)
+    while meter.spent < evaluations:
+        losses = rounds.moments
+        front = front_of(losses.mean)
+        meter.best = int(front[choose(final_rule, losses.mean[front], seed)])
+        shares = _shares(losses.mean, losses.variance, losses.counts / losses.counts.sum())
+        extra = min(step, evaluations - meter.spent)
+        rounds.extend(round_up_to(shares, losses.counts, extra, int(np.argmax(shares))))
+    front = front_of(rounds.moments.mean)
+    claim = probability_of_front(rounds.moments, front)
+    return select(
+        problem,
+        "mocba",
+        front,
+        rounds.moments.at(front),
+        evaluations=meter.spent,
+        alignment=Alignment(claim, len(front), "the true front, and nothing else,"),
+        confidence=confidence,
+        final_rule=final_rule,
+        seed=seed,
+        rounds=rounds.counts_by_round,
+    )
+
+
+def probability_of_front(losses: Moments, front: Ints) -> float:
+    """A lower bound of the probability that these designs are the true front.
+
+    ``1 - sum over the front of P(dominated) - sum over the others of P(not dominated)`` with
+    independent normal errors. A design is dominated with at most the sum over all others of the
+    probability that each dominates it, and not dominated with at most the least of the
+    probabilities that one does not. These are the bounds of Lee et al. on the errors of both types.
+    """
+    from scipy.special import ndtr
+
+    squared_error = losses.variance / losses.counts[:, None]
+    error = np.sqrt(squared_error[:, None, :] + squared_error[None, :, :])
+    gap = losses.mean[:, None, :] - losses.mean[None, :, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        better = np.where(error > 0.0, ndtr(gap / error), np.where(gap >= 0.0, 1.0, 0.0))
+    dominates = better.prod(axis=2)  # [i, j]: j dominates i
+    np.fill_diagonal(dominates, 0.0)
+    same = (gap == 0.0).all(axis=2) & (error == 0.0).all(axis=2)
+    dominates[same] = 0.0
+    in_front = np.zeros(len(losses.mean), np.bool_)
+    in_front[front] = True
+    wrong = dominates[in_front].sum() + (1.0 - dominates[~in_front].max(axis=1)).sum()
+    return max(0.0, 1.0 - float(wrong))
+
+
+def _shares(mean: Floats, variance: Floats, share: Floats) -> Floats:
+    designs = len(mean)
+    every = np.arange(designs)
+    least = SMALLEST * np.maximum(np.ptp(mean, axis=0), SMALLEST)
+    variance = np.maximum(variance, least**2)
+    error = variance / share[:, None]  # of a mean, up to the total number of replications
+    gap = mean[:, None, :] - mean[None, :, :]
+    sureness = gap * np.abs(gap) / (error[:, None, :] + error[None, :, :])
+    weakest = sureness.min(axis=2)
+    np.fill_diagonal(weakest, -np.inf)
+    dominator = weakest.argmax(axis=1)
+    objective = sureness[every, dominator].argmin(axis=1)
+    gaps = np.maximum(np.abs(gap[every, dominator, objective]), least[objective])
+    rate = gaps**2 / (error[every, objective] + error[dominator, objective])
+
+    rate_as_dominator = np.full(designs, np.inf)
+    np.minimum.at(rate_as_dominator, dominator, rate)
+    tells_itself = rate <= rate_as_dominator
+    own = variance[every, objective]
+    theirs = variance[dominator, objective]
+    wanted = np.where(tells_itself, (own + theirs * share / share[dominator]) / gaps**2, 0.0)
+    served = np.zeros(designs)
+    np.add.at(served, dominator[tells_itself], ((theirs / own) * wanted**2)[tells_itself])
+    wanted = np.where(tells_itself, wanted, np.sqrt(served))
+    return np.asarray(wanted / wanted.sum())

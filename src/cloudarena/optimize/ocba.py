@@ -1,0 +1,251 @@
+"""Optimal computing budget allocation: replications go where they tell designs apart.
+
+To find the best of k designs (Chen, Lin, Yücesan and Chick, "Simulation budget allocation for
+further enhancing the efficiency of ordinal optimization", 2000), with means J, variances s^2, best
+b and gaps d_i = J_i - J_b:
+
+    N_i / N_j = ((s_i / d_i) / (s_j / d_j))^2  for i, j other than b
+    N_b = s_b sqrt(sum of N_i^2 / s_i^2)
+
+To find the best m (OCBA-m; Chen, He, Fu and Lee, "Efficient simulation budget allocation for
+selecting an optimal subset", 2008), gaps are taken from a bound c between the m-th and the next.
+
+Designs are assumed to err independently. Common random numbers, the default, make differences
+less noisy than that, and the claims more careful than they need be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cloudarena.errors import SpecError
+from cloudarena.optimize.alignment import Alignment
+from cloudarena.optimize.checks import Floats, Ints, check_probability, check_vector, check_whole
+from cloudarena.optimize.meter import Meter, Watcher
+from cloudarena.optimize.problem import Problem
+from cloudarena.optimize.rounds import (
+    Rounds,
+    begin,
+    check_budget,
+    column,
+    default_step,
+    place_of,
+    round_up_to,
+)
+from cloudarena.optimize.selection import Selection, select
+
+SMALLEST = 1e-12
+"""Gaps are at least this part of the range of the means."""
+
+Allocation = Callable[[Floats, Floats, Ints, int], Ints]
+
+
+def ocba_allocation(means: ArrayLike, variances: ArrayLike, counts: ArrayLike, extra: int) -> Ints:
+    """Shares ``extra`` further replications among designs, to find the one with the least mean.
+
+    Args:
+        means: of each design so far.
+        variances: of a replication of each design.
+        counts: replications so far.
+        extra: how many are to be given.
+    """
+    mean, variance, count = _checked(means, variances, counts, extra)
+    return _allocate_for_best(mean, variance, count, extra)
+
+
+def ocba_m_allocation(
+    means: ArrayLike, variances: ArrayLike, counts: ArrayLike, extra: int, top: int
+) -> Ints:
+    """As ``ocba_allocation``, to find the ``top`` designs with the least means."""
+    mean, variance, count = _checked(means, variances, counts, extra)
+    check_whole("top", top, 1, len(mean) - 1)
+    return _allocate_for_top(mean, variance, count, extra, top)
+
+
+def ocba(
+    problem: Problem,
+    *,
+    evaluations: int,
+    first: int = 10,
+    step: int | None = None,
+    objective: str | int = 0,
+    confidence: float = 0.95,
+    watcher: Watcher | None = None,
+) -> Selection:
+    """Finds the best design by one objective, with a given number of evaluations.
+
+    Args:
+        problem: what is optimised.
+        evaluations: how many in all.
+        first: replications of each design before the first allocation; at least 5 are advised.
+        step: evaluations between two allocations.
+        objective: by name or place; others are only estimated.
+        confidence: level of the intervals.
+        watcher: is called with the progress.
+    """
+    place = place_of(problem, objective)
+    rounds = _sequential(problem, evaluations, first, step, place, _allocate_for_best, watcher)
+    mean, variance = column(rounds.moments, place)
+    best = np.array([np.argmin(mean)])
+    claim = probability_of_best(mean, variance, rounds.moments.counts)
+    return _selection(problem, "ocba", rounds, best, claim, place, confidence)
+
+
+def ocba_m(
+    problem: Problem,
+    *,
+    top: int,
+    evaluations: int,
+    first: int = 10,
+    step: int | None = None,
+    objective: str | int = 0,
+    confidence: float = 0.95,
+    watcher: Watcher | None = None,
+) -> Selection:
+    """Finds the best ``top`` designs by one objective; other arguments are those of ``ocba``."""
+    place = place_of(problem, objective)
+    check_whole("top", top, 1, problem.size - 1)
+
+    def allocate(mean: Floats, variance: Floats, counts: Ints, extra: int) -> Ints:
+        return _allocate_for_top(mean, variance, counts, extra, top)
+
+    rounds = _sequential(problem, evaluations, first, step, place, allocate, watcher)
+    mean, variance = column(rounds.moments, place)
+    best = np.argsort(mean, kind="stable")[:top]
+    claim = probability_of_top(mean, variance, rounds.moments.counts, top)
+    return _selection(problem, "ocba-m", rounds, best, claim, place, confidence)
+
+
+def probability_of_best(mean: Floats, variance: Floats, counts: Ints) -> float:
+    """A lower bound of the probability that the design with the least mean is the best.
+
+    ``1 - sum over i of P(J_i < J_b)`` with independent normal errors (Bonferroni).
+    """
+    from scipy.special import ndtr
+
+    best = int(np.argmin(mean))
+    squared_error = variance / counts
+    error = np.sqrt(squared_error + squared_error[best])
+    gap = mean - mean[best]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wrong = np.where(error > 0.0, ndtr(-gap / error), np.where(gap > 0.0, 0.0, 0.5))
+    wrong[best] = 0.0
+    return max(0.0, 1.0 - float(wrong.sum()))
+
+
+def probability_of_top(mean: Floats, variance: Floats, counts: Ints, top: int) -> float:
+    """A lower bound of the probability that the ``top`` least means are the best designs.
+
+    ``prod over the top of P(J_i < c) * prod over the others of P(J_i > c)``.
+    """
+    from scipy.special import ndtr
+
+    error = np.sqrt(variance / counts)
+    bound = _bound(mean, error, top)
+    inside = np.zeros(len(mean), np.bool_)
+    inside[np.argsort(mean, kind="stable")[:top]] = True
+    gap = np.where(inside, bound - mean, mean - bound)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        right = np.where(error > 0.0, ndtr(gap / error), np.where(gap > 0.0, 1.0, 0.5))
+    return float(right.prod())
+
+
+def _allocate_for_best(mean: Floats, variance: Floats, counts: Ints, extra: int) -> Ints:
+    best = int(np.argmin(mean))
+    scale = _scale(mean)
+    gap = np.maximum((mean - mean[best]) / scale, SMALLEST)
+    relative = variance / scale**2
+    target = relative / gap**2
+    # N_i^2 / s_i^2 = s_i^2 / d_i^4, which needs no division by a variance that may be 0.
+    others = np.delete(relative / gap**4, best).sum()
+    target[best] = math.sqrt(relative[best] * others)
+    return round_up_to(target, counts, extra, best)
+
+
+def _allocate_for_top(mean: Floats, variance: Floats, counts: Ints, extra: int, top: int) -> Ints:
+    scale = _scale(mean)
+    gap = np.abs(mean - _bound(mean, np.sqrt(variance / counts), top)) / scale
+    target = variance / scale**2 / np.maximum(gap, SMALLEST) ** 2
+    return round_up_to(target, counts, extra, int(np.argmax(target)))
+
+
+def _bound(mean: Floats, error: Floats, top: int) -> float:
+    """Between the last of the top and the next, nearer to the one that is known better."""
+    last, following = np.argsort(mean, kind="stable")[top - 1 : top + 1]
+    if error[last] + error[following] == 0.0:
+        return float((mean[last] + mean[following]) / 2.0)
+    return float(
+        (error[following] * mean[last] + error[last] * mean[following])
+        / (error[last] + error[following])
+    )
+
+
+def _scale(mean: Floats) -> float:
+    """The range of the means, by which gaps are measured so that units do not matter."""
+    return max(float(np.ptp(mean)), np.finfo(float).tiny ** 0.25)
+
+
+def _sequential(
+    problem: Problem,
+    evaluations: int,
+    first: int,
+    step: int | None,
+    place: int,
+    allocate: Allocation,
+    watcher: Watcher | None,
+) -> Rounds:
+    check_budget(problem, evaluations, first)
+    if problem.size < 2:
+        raise SpecError("designs: 1 is not allowed: at least 2 to allocate among")
+    step = default_step(problem.size) if step is None else check_whole("step", step, 1)
+    meter = Meter(problem, evaluations, evaluations, watcher)
+    rounds = begin(problem, meter, first)
+    while meter.spent < evaluations:
+        mean, variance = column(rounds.moments, place)
+        meter.best = int(np.argmin(mean))
+        extra = min(step, evaluations - meter.spent)
+        rounds.extend(allocate(mean, variance, rounds.moments.counts, extra))
+    return rounds
+
+
+def _selection(
+    problem: Problem,
+    method: str,
+    rounds: Rounds,
+    best: Ints,
+    claim: float,
+    place: int,
+    confidence: float,
+) -> Selection:
+    check_probability("confidence", confidence)
+    name = problem.objectives[place].name
+    good = f"the best design by {name}"
+    if len(best) > 1:
+        good = f"the best {len(best)} designs by {name}"
+    return select(
+        problem,
+        method,
+        best,
+        rounds.moments.at(best),
+        evaluations=rounds.meter.spent,
+        alignment=Alignment(claim, len(best), good),
+        confidence=confidence,
+        chosen=best,
+        rounds=rounds.counts_by_round,
+    )
+
+
+def _checked(
+    means: ArrayLike, variances: ArrayLike, counts: ArrayLike, extra: int
+) -> tuple[Floats, Floats, Ints]:
+    mean = check_vector("means", means, None, -math.inf)
+    if len(mean) < 2:
+        raise SpecError("means: 1 design is not allowed: at least 2 to allocate among")
+    variance = check_vector("variances", variances, len(mean), -math.ulp(0.0))
+    count = check_vector("counts", counts, len(mean), 0.0).astype(np.int64)
+    check_whole("extra", extra, 0)
+    return mean, variance, count

@@ -1,0 +1,111 @@
+"""Designs whose replications grow round by round, each by as many as an allocation says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cloudarena.errors import SpecError
+from cloudarena.optimize.checks import Floats, Ints, check_whole
+from cloudarena.optimize.meter import Meter
+from cloudarena.optimize.moments import Moments, merge, no_moments
+from cloudarena.optimize.problem import Problem
+
+
+class Rounds:
+    """The moments of the losses of all designs so far.
+
+    Design i has had the replications 0 to ``counts[i] - 1``, so designs with as many replications
+    have had the same random numbers if the problem has common ones.
+    """
+
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
+        self.moments = no_moments(meter.problem.size, len(meter.problem.objectives))
+        self.history: list[Ints] = []
+
+    def extend(self, extra: Ints) -> None:
+        """Evaluates design i another ``extra[i]`` times."""
+        grown = np.flatnonzero(extra > 0)
+        counts, mean, squares = self.moments
+        steps = np.column_stack((counts[grown], extra[grown]))
+        kinds, kind = np.unique(steps, axis=0, return_inverse=True)
+        for number, (start, more) in enumerate(kinds.tolist()):
+            designs = grown[kind.reshape(-1) == number]
+            new = self.meter.estimate(designs, range(start, start + more))
+            both = merge(self.moments.at(designs), new)
+            counts[designs], mean[designs], squares[designs] = both
+        self.history.append(counts.copy())
+
+    @property
+    def counts_by_round(self) -> Ints:
+        """Replications of each design after each round."""
+        return np.array(self.history)
+
+
+def begin(problem: Problem, meter: Meter, first: int) -> Rounds:
+    """The first round: ``first`` replications of each design."""
+    problem.all_designs()  # raises if there are too many
+    rounds = Rounds(meter)
+    rounds.extend(np.full(problem.size, first, np.int64))
+    return rounds
+
+
+def check_budget(problem: Problem, evaluations: int, first: int) -> None:
+    """Raises unless the evaluations are enough for the first round."""
+    check_whole("first", first, 2, why="one tells nothing of the noise")
+    check_whole("evaluations", evaluations, 1)
+    if evaluations < problem.size * first:
+        raise SpecError(
+            f"evaluations: {evaluations:,} are not enough: {first} for each of "
+            f"{problem.size:,} designs"
+        )
+
+
+def default_step(designs: int) -> int:
+    """Evaluations of a round: some for each design that may need them, and not too many rounds."""
+    return max(20, designs)
+
+
+def round_up_to(target: Floats, counts: Ints, extra: int, remainder_to: int) -> Ints:
+    """Further replications for each design, so that totals come as near to shares as they can.
+
+    Designs that already have more than their share keep what they have, and the rest is shared
+    among the others (repeatedly); what rounding down leaves goes to one design.
+
+    Args:
+        target: shares of the total, in any unit.
+        counts: replications so far.
+        extra: how many replications are to be given.
+        remainder_to: the design that gets what rounding leaves.
+    """
+    total = int(counts.sum()) + extra
+    free = np.ones(len(counts), np.bool_)
+    wanted = counts.astype(np.float64)
+    while free.any():
+        weights = np.where(free, target, 0.0)
+        if weights.sum() <= 0.0:
+            weights = free.astype(np.float64)
+        left = total - counts[~free].sum()
+        wanted = np.where(free, left * weights / weights.sum(), counts)
+        over = free & (wanted < counts)
+        if not over.any():
+            break
+        free &= ~over
+    given = np.floor(wanted).astype(np.int64) - counts
+    given[remainder_to] += extra - given.sum()
+    return given
+
+
+def column(moments: Moments, objective: int) -> tuple[Floats, Floats]:
+    """Means and variances of one objective."""
+    return moments.mean[:, objective], moments.variance[:, objective]
+
+
+def place_of(problem: Problem, objective: str | int) -> int:
+    """The place of an objective, by name or place."""
+    names = [known.name for known in problem.objectives]
+    if isinstance(objective, str):
+        if objective not in names:
+            raise SpecError(f"objective: {objective!r} is not allowed: one of {', '.join(names)}")
+        return names.index(objective)
+    return check_whole("objective", objective, 0, len(names) - 1)

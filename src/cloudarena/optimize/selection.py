@@ -1,0 +1,182 @@
+"""What every method returns: designs, their objectives with intervals, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from cloudarena.engine.streams import stream
+from cloudarena.optimize.alignment import Alignment
+from cloudarena.optimize.checks import Floats, Ints, check_choice
+from cloudarena.optimize.layers import front_of
+from cloudarena.optimize.moments import Moments
+from cloudarena.optimize.order import Look
+from cloudarena.optimize.problem import Objective, Problem
+
+FinalRule = Literal["first_objective", "max_throughput", "knee", "random"]
+FINAL_RULES = ("first_objective", "max_throughput", "knee", "random")
+"""``max_throughput`` is the thesis's name for the first objective being the makespan."""
+
+
+class Estimates(NamedTuple):
+    """Means of the objectives of some designs, in their own units, each with an interval."""
+
+    designs: Ints
+    mean: Floats  # (designs, objectives)
+    low: Floats
+    high: Floats
+
+    def at(self, places: Ints) -> Estimates:
+        """Those of some of the designs."""
+        return Estimates(
+            self.designs[places], self.mean[places], self.low[places], self.high[places]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The outcome of a method."""
+
+    method: str
+    objectives: tuple[Objective, ...]
+    designs: int
+    """The size of the space the designs were chosen from."""
+    evaluations: int
+    """What it cost: replications of single designs."""
+    selected: Ints
+    """The set that the method settled on: those it evaluated last."""
+    estimates: Estimates
+    """Of the selected designs."""
+    front: Estimates
+    """Of those selected designs that no other selected one dominates."""
+    chosen: Ints
+    """What to take: one of the front by the final rule, or the best few if so many were asked."""
+    alignment: Alignment
+    confidence: float
+    """Level of each interval, taken by itself."""
+    omega: str | None = None
+    noise: float | None = None
+    look: Look | None = field(default=None, repr=False)
+    """The rough look at all designs, of methods that begin with one."""
+    rounds: Ints | None = field(default=None, repr=False)
+    """Replications of each design after each round, of methods that go round by round."""
+    remark: str = ""
+    """What the user should know about this result, in a sentence."""
+
+    @property
+    def best(self) -> int:
+        """The first of the chosen designs."""
+        return int(self.chosen[0])
+
+    def summary(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        place = int(np.flatnonzero(self.estimates.designs == self.best)[0])
+        values = {
+            objective.name: {
+                "mean": _plain(self.estimates.mean[place, k]),
+                "low": _plain(self.estimates.low[place, k]),
+                "high": _plain(self.estimates.high[place, k]),
+                "direction": objective.direction,
+            }
+            for k, objective in enumerate(self.objectives)
+        }
+        return {
+            "method": self.method,
+            "designs": self.designs,
+            "evaluations": self.evaluations,
+            "selected": self.selected.tolist(),
+            "front": self.front.designs.tolist(),
+            "chosen": self.chosen.tolist(),
+            "objectives": values,
+            "confidence": self.confidence,
+            "alignment_probability": _plain(self.alignment.probability),
+            "alignment": str(self.alignment),
+            "omega": self.omega,
+            "noise": None if self.noise is None else _plain(self.noise),
+            "remark": self.remark,
+        }
+
+
+def select(
+    problem: Problem,
+    method: str,
+    selected: Ints,
+    losses: Moments,
+    *,
+    evaluations: int,
+    alignment: Alignment,
+    confidence: float,
+    final_rule: FinalRule | None = None,
+    chosen: Ints | None = None,
+    seed: int = 0,
+    **more: Any,
+) -> Selection:
+    """The selection of some designs whose losses have these moments.
+
+    Args:
+        problem: where the designs are from.
+        method: its name.
+        selected: the numbers of the designs.
+        losses: their moments, in the same order.
+        evaluations: what they cost.
+        alignment: what is claimed of them.
+        confidence: level of the intervals.
+        final_rule: how one of the front is chosen, unless it is given as ``chosen``.
+        chosen: numbers of the designs to take.
+        seed: for the rule ``random``.
+        more: further fields of the selection.
+    """
+    in_front = front_of(losses.mean)
+    if chosen is None:
+        place = choose(final_rule or "first_objective", losses.mean[in_front], seed)
+        chosen = selected[in_front[place : place + 1]]
+    estimates = intervals(selected, losses.times(problem.signs), confidence)
+    front = estimates.at(in_front)
+    return Selection(
+        method=method,
+        objectives=problem.objectives,
+        designs=problem.size,
+        evaluations=evaluations,
+        selected=selected,
+        estimates=estimates,
+        front=front,
+        chosen=chosen,
+        alignment=alignment,
+        confidence=confidence,
+        **more,
+    )
+
+
+def choose(rule: str, losses: Floats, seed: int = 0) -> int:
+    """The place of the design to take, among those of a front.
+
+    ``first_objective`` takes the best by the first objective, equals by the next; ``knee`` the
+    one with the least sum of losses, each stretched to [0, 1] over the front, which for two
+    objectives is the farthest from the line between the front's ends; ``random`` any.
+    """
+    check_choice("final_rule", rule, FINAL_RULES)
+    if rule == "random":
+        return int(stream(seed, "final rule").integers(len(losses)))
+    if rule == "knee":
+        span = np.ptp(losses, axis=0)
+        stretched = (losses - losses.min(axis=0)) / np.where(span > 0.0, span, 1.0)
+        return int(np.argmin(stretched.sum(axis=1)))
+    return int(np.lexsort(losses.T[::-1])[0])
+
+
+def intervals(designs: Ints, values: Moments, confidence: float) -> Estimates:
+    """Student's intervals of means, each by itself; NaN for what was evaluated once."""
+    from scipy.special import stdtrit
+
+    with np.errstate(invalid="ignore"):
+        quantile = stdtrit(np.maximum(values.counts - 1.0, 1.0), (1.0 + confidence) / 2.0)
+        half = quantile[:, None] * values.standard_error
+    return Estimates(designs, values.mean, values.mean - half, values.mean + half)
+
+
+def _plain(value: float) -> float | None:
+    """JSON has no other numbers than finite ones."""
+    return float(value) if math.isfinite(value) else None
