@@ -131,6 +131,13 @@ class PolicyBook:
         """The names of the policies that are functions of arrays, and so run compiled."""
         return list(self._policies)
 
+    def compared_names(self) -> list[str]:
+        """What is compared when nobody names policies.
+
+        The compiled ones, or all where none is compiled; none that looks into the future.
+        """
+        return [name for name in self._policies or self._factories if "oracle" not in name]
+
     def describe(self, name: str) -> str:
         """The first line of what a policy says about itself."""
         holder = self._policies.get(name) or self._factories[name]

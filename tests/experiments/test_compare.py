@@ -116,3 +116,10 @@ def test_progress_is_told(scenario):
 def test_bad_arguments_are_named(scenario, arguments, message):
     with pytest.raises(CloudarenaError, match=message):
         cloudarena.compare(scenario, **arguments)
+
+
+def test_without_names_all_are_compared_where_none_is_compiled():
+    short = cloudarena.load("tiers/rubis-hour", {"duration_s": 120})
+    comparison = cloudarena.compare(short, replications=1)
+    assert "model-based" in comparison.policies
+    assert "oracle" not in comparison.policies

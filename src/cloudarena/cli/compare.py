@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 def compare(
     spec: Spec,
     policies: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Which policies; all fast ones by default.")
+        str | None,
+        typer.Option(
+            metavar="A,B", help="Which policies; all built-in ones that are fast by default."
+        ),
     ] = None,
     replications: Annotated[int, typer.Option(help="Runs of each policy.")] = 10,
     seed: Seed = 0,

@@ -188,7 +188,7 @@ def compare(
 
     Args:
         scenario: a scenario, a name of the catalogue, a YAML file or a dict.
-        policies: names or callables; by default all built-in ones that are functions of arrays.
+        policies: names or callables; by default the book's ``compared_names``.
         replications: how often each policy runs, with the seeds ``seed``, ``seed + 1``, ...
         seed: of the first replication.
         workers: processes; -1 is one for each core. The result does not depend on it.
@@ -200,7 +200,7 @@ def compare(
         raise CloudarenaError(f"replications: {replications} is not allowed: at least 1")
     if workers == 0 or workers < -1:
         raise CloudarenaError(f"workers: {workers} is not allowed: at least 1, or -1 for all cores")
-    chosen = list(policies or scenario.book.array_names())
+    chosen = list(policies or scenario.book.compared_names())
     names = tuple(policy_name(policy) for policy in chosen)
     for name in names:
         if names.count(name) > 1:
