@@ -66,19 +66,19 @@ def lean(function: Callable[..., Any]) -> Any:
 
     A count is an atomic operation for each array of each NamedTuple that a function touches, in
     all half the time of a kernel. Whoever calls from Python holds the arrays anyway. A function
-    that takes a Generator must count: Numba makes a reference to it at the call.
+    that Python gives a Generator must count: Numba makes a reference to it at the call.
     """
     return numba.njit(cache=True, **NO_COUNTS)(function)
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """As ``lean``, for a function that only compiled code calls: compiles much faster."""
-    return numba.njit(cache=True, **NO_COUNTS, **NO_WRAPPERS)(function)
+    """As ``lean``, for a function that only compiled code calls: it becomes part of its caller.
 
-
-def inner_counting(function: Callable[..., Any]) -> Any:
-    """As ``inner``, for a function that gives back arrays to code that counts references."""
-    return numba.njit(cache=True, **NO_WRAPPERS)(function)
+    Numba passes a NamedTuple by value, so a call that is not inlined copies the description of
+    each of its arrays: for the state of a run some 100 ns, more than most of these functions take.
+    Code is inlined at each call, so what is large should be called in one place.
+    """
+    return numba.njit(cache=True, forceinline=True, **NO_COUNTS, **NO_WRAPPERS)(function)
 
 
 def compiled_as(function: Callable[..., Any], signature: Any, cache: bool = True) -> Any:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from cloudarena.engine.calendar import heapify, next_time, pop, push, size
-from cloudarena.engine.compiled import inner, inner_counting, lean
+from cloudarena.engine.compiled import inner, lean
 from cloudarena.engine.index import put, put_number
 from cloudarena.scenarios.jobs.queue import (
     become_ready,
@@ -406,48 +406,62 @@ def rows_are_short(world: World) -> bool:
     return clock.rows - clock.spare + needed > len(world.machines.rows)
 
 
-@lean
-def act(world: World, task: int, machine: int, count: int) -> int:
-    """Takes an action, if a decision is pending, and moves on; or says why it may not be taken.
+@inner
+def begin(world: World, task: int, machine: int, count: int) -> int:
+    """Starts what an action says (DECIDE), or says why it may not.
 
-    Task and machine -1 start nothing more at this instant. A gang starts whole: its instances fill
-    the machines in order, from the given one on, in a circle.
+    A gang starts whole: its instances fill the machines in order, from the given one on, in a
+    circle.
     """
-    clock, tasks, machines = world.clock[0], world.tasks, world.machines
-    if clock.deciding == 0:
-        return advance(world)
-    if rows_are_short(world):
-        return ROWS_FULL
-    clock.task, clock.machine, clock.count = task, machine, count
-    if task == -1 and machine == -1:
-        if must_start(world):
-            return MUST_START
-        clock.deciding = 0
-        record_series(world)
-        return advance(world)
+    tasks, machines = world.tasks, world.machines
     if task < 0 or task >= len(tasks.job):
         return NO_SUCH_TASK
     if machine < 0 or machine >= len(machines.up):
         return NO_SUCH_MACHINE
     if not is_ready(world, task):
         return NOT_READY
+    left = count
     if tasks.gang[task]:
+        left = tasks.waiting[task]
         if not gang_fits(tasks, machines, task):
             return NO_ROOM
-        for k in range(len(machines.up)):
-            m = (machine + k) % len(machines.up)
-            here = min(tasks.waiting[task], copies_that_fit(tasks, machines, task, m))
-            if here > 0:
-                start(world, task, m, here)
-    else:
-        room = copies_that_fit(tasks, machines, task, machine)
-        if count < 1 or count > min(tasks.waiting[task], room):
-            return NO_ROOM
-        start(world, task, machine, count)
+    elif count < 1 or count > min(
+        tasks.waiting[task], copies_that_fit(tasks, machines, task, machine)
+    ):
+        return NO_ROOM
+    while left > 0:
+        here = min(left, copies_that_fit(tasks, machines, task, machine))
+        if here > 0:
+            start(world, task, machine, here)
+            left -= here
+        machine = (machine + 1) % len(machines.up)
+    return DECIDE
+
+
+@lean
+def act(world: World, task: int, machine: int, count: int) -> int:
+    """Takes an action, if a decision is pending, and moves on; or says why it may not be taken.
+
+    Task and machine -1 start nothing more at this instant.
+    """
+    clock = world.clock[0]
+    if clock.deciding == 1:
+        if rows_are_short(world):
+            return ROWS_FULL
+        clock.task, clock.machine, clock.count = task, machine, count
+        if task == -1 and machine == -1:
+            if must_start(world):
+                return MUST_START
+            clock.deciding = 0
+            record_series(world)
+        else:
+            status = begin(world, task, machine, count)
+            if status != DECIDE:
+                return status
     return advance(world)
 
 
-@inner_counting
+@inner
 def shown_tasks(world: World) -> Tasks:
     """The tasks with the part of ``ready`` that counts now."""
     t, clock = world.tasks, world.clock[0]
@@ -458,7 +472,7 @@ def shown_tasks(world: World) -> Tasks:
     )  # fmt: skip
 
 
-@inner_counting
+@inner
 def shown_machines(world: World) -> Machines:
     """The machines with the time and the rows that count now."""
     m = world.machines
@@ -469,12 +483,20 @@ def shown_machines(world: World) -> Machines:
     )  # fmt: skip
 
 
-def play(world: World, policy: Any, rng: np.random.Generator) -> int:
+@inner
+def play_on(world: World, policy: Any, rng: np.random.Generator) -> int:
     """Lets a compiled policy decide until the run ends, rows are short, or an action is bad."""
-    status = DECIDE if world.clock[0].deciding == 1 else advance(world)
+    task, machine, count = -1, -1, 0
+    status = DECIDE
     while status == DECIDE:
-        if rows_are_short(world):  # before the policy draws anything
-            return ROWS_FULL
-        task, machine, count = policy(shown_tasks(world), shown_machines(world), rng)
+        if world.clock[0].deciding == 1:
+            if rows_are_short(world):  # before the policy draws anything
+                return ROWS_FULL
+            task, machine, count = policy(shown_tasks(world), shown_machines(world), rng)
         status = act(world, task, machine, count)
     return status
+
+
+def play(world: World, policy: Any, rng: np.random.Generator) -> int:
+    """As ``play_on``, for Python; it counts references, since Python gives it a Generator."""
+    return play_on(world, policy, rng)

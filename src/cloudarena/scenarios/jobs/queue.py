@@ -107,9 +107,7 @@ def remove(numbers: NDArray[np.int64], length: int, number: int) -> None:
 @inner
 def is_ready(world: World, task: int) -> bool:
     """Whether a task is ready and has waiting instances."""
-    ready = world.clock[0].ready
-    place = find(world.ready, ready, task)
-    return place < ready and world.ready[place] == task
+    return world.progress.ready_time[task] < np.inf and world.tasks.waiting[task] > 0
 
 
 @inner
@@ -142,7 +140,7 @@ def no_longer_ready(world: World, task: int) -> None:
         clear(queue.fresh, place)
 
 
-@lean
+@inner
 def next_in_queue(world: World) -> int:
     """The first place of the queue whose task could start now; -1 if there is none."""
     tasks, machines, queue = world.tasks, world.machines, world.queue
@@ -172,3 +170,9 @@ def next_in_queue(world: World) -> int:
         if gang_fits(tasks, machines, queue.task_at[queue.gangs[k]]):
             first = queue.gangs[k]
     return first if first < nowhere else -1
+
+
+@lean
+def first_in_queue(world: World) -> int:
+    """As ``next_in_queue``, for a caller in Python."""
+    return next_in_queue(world)

@@ -150,7 +150,7 @@ class JobsSimulation(CompiledRun):
                 put_number(waiting.fresh, place, 1)
         waiting.gangs[: len(gangs)] = np.sort(gangs)
         if self._status == self.deciding:
-            world.clock["first"] = queue.next_in_queue(world)
+            world.clock["first"] = queue.first_in_queue(world)
         self._policy = policy
 
     @cached_property
