@@ -149,9 +149,9 @@ class StepScaling:
 class _Modelled:
     """The cheapest VMs that keep the SLA by the queueing model, at a rate that a subclass gives.
 
-    The model knows the long run only. So a tier that begins the period with more than it would
-    hold by the model gets at least the capacity to serve that within the period, besides what
-    arrives.
+    The model knows the long run only. So where the tiers hold more than they may by the SLA (by
+    Little's law, rate times bound), they also get the capacity to serve that within the period,
+    besides what arrives.
     """
 
     name = ""
@@ -187,8 +187,10 @@ class _Modelled:
         self._estimates.learn(decision.last)
         chain = self._estimates.chain() if self._estimate else self._chain
         rate = self._margin * max(rate, 1e-9)
-        backlog = decision.last.held_at_end / self._scenario.period_s
-        capacity = rate * chain.visits + backlog
+        held = decision.last.held_at_end
+        capacity = np.zeros(len(held))
+        if held.sum() > rate * self._sla.seconds:
+            capacity = rate * chain.visits + held / self._scenario.period_s
         return cheapest(chain, self._offer, rate, self._sla, least_capacity=capacity).counts
 
 
