@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cloudarena.errors import SpecError
 from cloudarena.queueing.chain import TierChain, evaluate, serve
@@ -60,8 +61,13 @@ def cheapest(
     arrival_rate: float,
     sla: Sla,
     most_blocked: float = MOST_BLOCKED,
+    least_capacity: ArrayLike = 0.0,
 ) -> Choice:
     """The cheapest configuration that meets the SLA and loses at most a share of visits per tier.
+
+    ``least_capacity`` is what the VMs of each tier, or of every tier, must be able to serve in a
+    second, the sum of their rates, whatever the SLA asks for; a tier that cannot comes as near as
+    it can, and where limits in total do not allow that it does not count.
 
     Of equally cheap ones that with the lowest mean response, then with the fewest VMs.
 
@@ -77,8 +83,12 @@ def cheapest(
     rate = check_one("arrival_rate", check_not_negative("arrival_rate", arrival_rate))
     allowed = check_one("most_blocked", check_share("most_blocked", most_blocked))
     check_shape("most", offer.most, chain.rates.shape, f"{chain.rates.shape}, as rates")
+    least = np.broadcast_to(check_not_negative("least_capacity", least_capacity), len(chain.rates))
     options = [_options(chain, offer, tier, rate, allowed) for tier in range(len(offer.most))]
-    found = _keeping_losses(chain, offer, rate, sla, options)
+    able = [_able(*of) for of in zip(options, chain.rates, least, strict=True)]
+    found = _keeping_losses(chain, offer, rate, sla, able)
+    if found is None:
+        found = _keeping_losses(chain, offer, rate, sla, options)
     if found is None:
         quickest = quickest_front(options, offer.limits)
         if len(quickest.cost) == 0:
@@ -122,6 +132,12 @@ def _options(chain: TierChain, offer: Offer, tier: int, rate: float, most_blocke
         excess=visits * np.maximum(served.blocked - most_blocked, 0.0),
         used=counts @ offer.counted,
     )
+
+
+def _able(options: Front, rates: Floats, least: float) -> Front:
+    """The options of a tier that serve so many requests a second, or as many as any does."""
+    capacity = options.counts[:, 0] @ rates
+    return options.rows(capacity >= min(least, capacity.max()))
 
 
 def _keeping_losses(

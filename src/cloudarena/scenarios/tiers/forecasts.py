@@ -15,11 +15,18 @@ def last_value(rates: Rates) -> float:
     return float(rates[-1])
 
 
-def linear(rates: Rates) -> float:
-    """The line through the last two values."""
-    if len(rates) < 2:
+def linear(rates: Rates, window: int = 4) -> float:
+    """The line through the last four values, by least squares.
+
+    A line through two values only would forecast noise of the rates 2.2 times as large (the root
+    of 5) as it is; through four, 1.2 times.
+    """
+    seen = rates[-window:]
+    if len(seen) < 2:
         return last_value(rates)
-    return max(0.0, float(2.0 * rates[-1] - rates[-2]))
+    place = np.arange(len(seen)) - 0.5 * (len(seen) - 1)
+    slope = float(place @ seen / (place @ place))
+    return max(0.0, float(seen.mean()) + slope * 0.5 * (len(seen) + 1))
 
 
 def smoothing(rates: Rates, weight: float = 0.5) -> float:

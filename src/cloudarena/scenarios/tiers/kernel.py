@@ -31,14 +31,17 @@ from cloudarena.scenarios.tiers.state import (
     World,
 )
 
+OUT = -1
+"""Where a request goes that has been through all its tiers."""
+
 
 @inner
 def draw_work(rules: Rules, request: int, visit: int) -> float:
     """How long a visit takes, in units of the mean service time of its VM."""
-    if rules.service == DETERMINISTIC:
-        return 1.0
     if rules.service == EXPONENTIAL:
         return -np.log(uniform(rules.service_key, request, 2 * visit))
+    if rules.service == DETERMINISTIC:
+        return 1.0
     if rules.service == HYPER_EXPONENTIAL:
         # Two phases of balanced means: p / rate is the same for both.
         spread = np.sqrt((rules.variability - 1.0) / (rules.variability + 1.0))
@@ -52,211 +55,197 @@ def draw_work(rules: Rules, request: int, visit: int) -> float:
 
 
 @inner
-def look(world: World, tier: int) -> None:
-    """Adds up what a tier held since it was last looked at."""
-    seen, now = world.seen[tier], world.clock[0].now
-    passed = now - seen.since
-    seen.held_s += passed * seen.held
-    seen.busy_s += passed * seen.busy
-    seen.up_s += passed * world.tiers.up[tier]
-    seen.since = now
-
-
-@lean
-def look_at_all(world: World) -> None:
-    """Brings the measurements of all tiers up to now."""
-    for tier in range(len(world.tiers.up)):
-        look(world, tier)
-
-
-@inner
-def serve(world: World, vm: int) -> None:
-    """Begins to serve the first request of a VM."""
-    vms = world.vms
-    request = vms.queue[vm, vms.first[vm]]
-    work = draw_work(world.rules, request, world.requests.visits[request])
-    rate = world.tiers.rate[vms.tier[vm], vms.size[vm]]
-    set_alarm(vms.finishes, vm, world.clock[0].now + work / rate)
+def add_up(world: World, number: int) -> None:
+    """Adds up what a tier held since this was last done."""
+    tier, now = world.tiers[number], world.clock[0].now
+    passed = now - tier.since
+    tier.held_s += passed * tier.held
+    tier.busy_s += passed * tier.busy
+    tier.up_s += passed * tier.up
+    tier.since = now
 
 
 @inner
 def choose_vm(world: World, tier: int, request: int) -> int:
     """The VM that a request goes to: any, with the same chance or in proportion to its rate."""
-    tiers, vms = world.tiers, world.vms
-    count = tiers.up[tier]
+    count = world.tiers[tier].up
     if count == 1:
-        return tiers.members[tier, 0]
-    share = uniform(world.rules.balance_key, request, world.requests.visits[request])
+        return world.members[tier, 0]
+    share = uniform(world.rules.balance_key, request, world.requests[request].visits)
     if not world.rules.weighted:
-        return tiers.members[tier, int(share * count)]
-    left = share * tiers.speed[tier]
+        return world.members[tier, int(share * count)]
+    left = share * world.tiers[tier].speed
+    place = 0
     for k in range(count - 1):
-        vm = tiers.members[tier, k]
-        left -= tiers.rate[tier, vms.size[vm]]
-        if left < 0.0:
-            return vm
-    return tiers.members[tier, count - 1]
+        left -= world.vms[world.members[tier, k]].rate
+        place += left >= 0.0
+    return world.members[tier, place]
 
 
 @inner
-def enter(world: World, tier: int, request: int) -> None:
+def enter(world: World, tier_number: int, number: int) -> None:
     """Brings a request to a tier."""
-    requests, vms, seen = world.requests, world.vms, world.seen[tier]
-    look(world, tier)
-    requests.tier[request] = tier
-    requests.visits[request] += 1
-    seen.arrived += 1
-    vm = choose_vm(world, tier, request)
-    room = world.tiers.room[tier]
-    if vms.held[vm] == room:
-        seen.blocked += 1
-        requests.state[request] = BLOCKED
-        requests.finish[request] = world.clock[0].now
+    request, tier, now = world.requests[number], world.tiers[tier_number], world.clock[0].now
+    add_up(world, tier_number)
+    request.tier = tier_number
+    request.visits += 1
+    tier.arrived += 1
+    chosen = choose_vm(world, tier_number, number)
+    vm = world.vms[chosen]
+    if vm.held == tier.room:
+        tier.blocked += 1
+        request.state = BLOCKED
+        request.finish = now
         return
-    place = vms.first[vm] + vms.held[vm]
-    vms.queue[vm, place - room if place >= room else place] = request
-    vms.held[vm] += 1
-    seen.held += 1
-    world.entered[request] = world.clock[0].now
-    if vms.held[vm] == 1:
-        seen.busy += 1
-        serve(world, vm)
+    place = vm.first + vm.held
+    world.queue[chosen, place - tier.room if place >= tier.room else place] = number
+    vm.held += 1
+    tier.held += 1
+    request.entered = now
+    # First in, first out: so it is known now when this visit will end.
+    vm.ends = max(vm.ends, now) + draw_work(world.rules, number, request.visits) / vm.rate
+    request.finish = vm.ends
+    if vm.held == 1:
+        tier.busy += 1
+        set_alarm(world.finishes, chosen, vm.ends)
 
 
 @inner
-def go_on(world: World, tier: int, request: int) -> None:
-    """Brings a request that was served at a tier to the next one, or out."""
-    requests, tiers, seen = world.requests, world.tiers, world.seen[tier]
-    following = tier - 1
-    if not requests.back[request]:
-        share = tiers.forward[tier]
-        if (
-            share > 0.0
-            and uniform(world.rules.routing_key, request, requests.visits[request]) < share
-        ):
-            seen.forward += 1
-            following = tier + 1
-        else:
-            seen.turned += 1
-            requests.back[request] = not world.rules.walk
-    if following >= 0:
-        enter(world, following, request)
-        return
-    requests.state[request] = SERVED
-    requests.finish[request] = world.clock[0].now
-    world.finished[world.clock[0].done] = request
-    world.clock[0].done += 1
-
-
-@inner
-def finish(world: World, vm: int) -> None:
-    """Ends the service of the first request of a VM."""
-    vms = world.vms
-    tier = vms.tier[vm]
-    seen = world.seen[tier]
-    look(world, tier)
-    request = vms.queue[vm, vms.first[vm]]
-    vms.first[vm] += 1
-    if vms.first[vm] == world.tiers.room[tier]:
-        vms.first[vm] = 0
-    vms.held[vm] -= 1
-    seen.held -= 1
-    seen.served += 1
-    seen.sojourn_s += world.clock[0].now - world.entered[request]
-    if vms.held[vm] > 0:
-        serve(world, vm)
+def leave(world: World, number: int) -> int:
+    """Ends the service of the first request of a VM; returns the request."""
+    vm, now = world.vms[number], world.clock[0].now
+    tier = world.tiers[vm.tier]
+    add_up(world, vm.tier)
+    request = world.queue[number, vm.first]
+    entered = world.requests[request].entered
+    vm.first = 0 if vm.first + 1 == tier.room else vm.first + 1
+    vm.held -= 1
+    tier.held -= 1
+    tier.sojourn_s += now - entered
+    world.served[vm.tier, vm.size] += 1
+    world.service_s[vm.tier, vm.size] += now - max(entered, vm.served)
+    vm.served = now
+    if vm.held > 0:
+        set_alarm(world.finishes, number, world.requests[world.queue[number, vm.first]].finish)
+        return request
+    set_alarm(world.finishes, number, np.inf)
+    if vm.state == DRAINING:
+        stop(world, number)
     else:
-        seen.busy -= 1
-        set_alarm(vms.finishes, vm, np.inf)
-        if vms.state[vm] == DRAINING:
-            stop(world, vm)
-    go_on(world, tier, request)
+        tier.busy -= 1
+    return request
 
 
 @inner
-def stop(world: World, vm: int) -> None:
+def next_tier(world: World, number: int) -> int:
+    """The tier to which a request goes that was served at its tier, or OUT."""
+    request = world.requests[number]
+    tier = world.tiers[request.tier]
+    if not request.back:
+        share = tier.forward
+        if share > 0.0 and uniform(world.rules.routing_key, number, request.visits) < share:
+            tier.forwarded += 1
+            return request.tier + 1
+        tier.turned += 1
+        request.back = not world.rules.walk
+    return request.tier - 1
+
+
+@inner
+def go_out(world: World, number: int) -> None:
+    """Lets a request go that was served at all its tiers."""
+    request, clock = world.requests[number], world.clock[0]
+    request.state = SERVED
+    world.responses[clock.done] = clock.now - request.arrival
+    clock.done += 1
+
+
+@inner
+def stop(world: World, number: int) -> None:
     """Ends the rent of a VM."""
-    vms, now = world.vms, world.clock[0].now
-    vms.state[vm] = OFF
-    world.rented_s[vms.size[vm]] += max(0.0, min(now, world.rules.end_s) - vms.since[vm])
+    vm, now = world.vms[number], world.clock[0].now
+    vm.state = OFF
+    world.rented_s[vm.size] += max(0.0, min(now, world.rules.end_s) - vm.since)
 
 
 @inner
-def come_up(world: World, vm: int) -> None:
+def come_up(world: World, number: int) -> None:
     """Lets a VM that has booted take requests; those that waited for it to leave may go."""
-    vms, tiers = world.vms, world.tiers
-    tier = vms.tier[vm]
-    look(world, tier)
-    vms.state[vm] = UP
-    tiers.members[tier, tiers.up[tier]] = vm
-    tiers.up[tier] += 1
-    tiers.speed[tier] += tiers.rate[tier, vms.size[vm]]
+    vm = world.vms[number]
+    tier = world.tiers[vm.tier]
+    add_up(world, vm.tier)
+    vm.state = UP
+    world.members[vm.tier, tier.up] = number
+    tier.up += 1
+    tier.speed += vm.rate
     k = 0
-    while k < tiers.up[tier]:
-        other = tiers.members[tier, k]
-        if vms.leaving[other]:
+    while k < tier.up:
+        other = world.members[vm.tier, k]
+        if world.vms[other].leaving:
             drain(world, other)
         else:
             k += 1
 
 
 @inner
-def drain(world: World, vm: int) -> None:
+def drain(world: World, number: int) -> None:
     """Lets a VM that is up take nothing new."""
-    vms, tiers = world.vms, world.tiers
-    tier = vms.tier[vm]
-    look(world, tier)
-    count = tiers.up[tier]
-    for k in range(count):
-        if tiers.members[tier, k] == vm:
-            for after in range(k, count - 1):
-                tiers.members[tier, after] = tiers.members[tier, after + 1]
-            break
-    tiers.up[tier] -= 1
-    tiers.speed[tier] = 0.0
-    for k in range(tiers.up[tier]):
-        tiers.speed[tier] += tiers.rate[tier, vms.size[tiers.members[tier, k]]]
-    vms.leaving[vm] = False
-    vms.state[vm] = DRAINING
-    if vms.held[vm] == 0:
-        stop(world, vm)
-
-
-@lean
-def rent(world: World, vm: int, tier: int, size: int, boot_s: float) -> None:
-    """Rents a VM in a free slot; it takes requests when it has booted."""
-    vms, now = world.vms, world.clock[0].now
-    vms.state[vm] = BOOTING
-    vms.tier[vm] = tier
-    vms.size[vm] = size
-    vms.leaving[vm] = False
-    vms.first[vm] = 0
-    vms.held[vm] = 0
-    vms.since[vm] = now
-    if boot_s > 0.0:
-        set_alarm(vms.ready, vm, now + boot_s)
+    vm = world.vms[number]
+    tier, members = world.tiers[vm.tier], world.members[vm.tier]
+    add_up(world, vm.tier)
+    kept = 0
+    tier.speed = 0.0
+    for k in range(tier.up):
+        if members[k] != number:
+            members[kept] = members[k]
+            tier.speed += world.vms[members[k]].rate
+            kept += 1
+    tier.up = kept
+    vm.leaving = 0
+    vm.state = DRAINING
+    if vm.held > 0:
+        tier.busy -= 1
     else:
-        come_up(world, vm)
+        stop(world, number)
 
 
 @lean
-def release(world: World, vm: int) -> None:
+def rent(world: World, number: int, tier: int, size: int, rate: float, boot_s: float) -> None:
+    """Rents a VM in a free slot; it takes requests when it has booted."""
+    vm, now = world.vms[number], world.clock[0].now
+    vm.state = BOOTING
+    vm.tier = tier
+    vm.size = size
+    vm.rate = rate
+    vm.leaving = 0
+    vm.first = 0
+    vm.held = 0
+    vm.served = now
+    vm.ends = now
+    vm.since = now
+    if boot_s > 0.0:
+        set_alarm(world.ready, number, now + boot_s)
+    else:
+        come_up(world, number)
+
+
+@lean
+def release(world: World, number: int) -> None:
     """Gives a VM back: one that boots at once, one that is up when it has nothing left.
 
     The last VM of a tier that is up stays until another one has booted.
     """
-    vms = world.vms
-    if vms.state[vm] == BOOTING:
-        set_alarm(vms.ready, vm, np.inf)
-        stop(world, vm)
+    vm = world.vms[number]
+    if vm.state == BOOTING:
+        set_alarm(world.ready, number, np.inf)
+        stop(world, number)
         return
-    others = 0
-    tier = vms.tier[vm]
-    for k in range(world.tiers.up[tier]):
-        others += not vms.leaving[world.tiers.members[tier, k]]
-    vms.leaving[vm] = True
-    if others > 1:
-        drain(world, vm)
+    staying = 0
+    for k in range(world.tiers[vm.tier].up):
+        staying += world.vms[world.members[vm.tier, k]].leaving == 0
+    vm.leaving = 1
+    if staying > 1:
+        drain(world, number)
 
 
 @lean
@@ -265,26 +254,31 @@ def run_until(world: World, time: float) -> None:
 
     With infinity the run goes on until all requests are gone, and time stands at the last event.
     """
-    clock, vms, requests = world.clock[0], world.vms, world.requests
-    arrivals = requests.arrival
+    clock, requests = world.clock[0], world.requests
     while True:
-        ready, served = first_ring(vms.ready), first_ring(vms.finishes)
-        arrival = arrivals[clock.arrived] if clock.arrived < len(arrivals) else np.inf
+        ready, served = first_ring(world.ready), first_ring(world.finishes)
+        arrival = requests[clock.arrived].arrival if clock.arrived < len(requests) else np.inf
         event = min(ready, served, arrival)
         if event >= time:
             break
         clock.now = event
         if ready == event:
-            vm = first_ringing(vms.ready)
-            set_alarm(vms.ready, vm, np.inf)
+            vm = first_ringing(world.ready)
+            set_alarm(world.ready, vm, np.inf)
             come_up(world, vm)
-        elif served == event:
-            finish(world, first_ringing(vms.finishes))
+            continue
+        if served == event:
+            request = leave(world, first_ringing(world.finishes))
+            tier = next_tier(world, request)
         else:
-            request = clock.arrived
+            request, tier = clock.arrived, 0
             clock.arrived += 1
-            requests.state[request] = IN_SYSTEM
-            enter(world, 0, request)
+            requests[request].state = IN_SYSTEM
+        if tier == OUT:
+            go_out(world, request)
+        else:
+            enter(world, tier, request)
     if time < np.inf:
         clock.now = time
-    look_at_all(world)
+    for tier in range(len(world.tiers)):
+        add_up(world, tier)

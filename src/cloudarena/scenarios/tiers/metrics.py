@@ -55,11 +55,10 @@ PLOTS = (
 
 def measure(run: TiersSimulation) -> dict[str, float]:
     """The metrics so far."""
-    scenario, responses = run.scenario, run.responses()
-    requests, clock = run.world.requests, run.world.clock[0]
-    first = int(np.searchsorted(requests.arrival, scenario.warmup_s))
-    arrived = max(0, int(clock["arrived"]) - first)
-    blocked = run.blocked(first)
+    scenario, world = run.scenario, run.world
+    first = int(np.searchsorted(world.requests["arrival"], scenario.warmup_s))
+    arrived = max(0, int(world.clock[0]["arrived"]) - first)
+    responses, blocked = run.responses(first), run.blocked(first)
     tails = np.quantile(responses, (0.95, 0.99)) if len(responses) else (0.0, 0.0)
     within = int((responses <= scenario.sla.seconds).sum())
     kept = [period.keeps_sla for period in run.periods]

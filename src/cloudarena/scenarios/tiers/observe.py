@@ -63,7 +63,7 @@ class TiersObserver:
             last.response_mean_s / (last.response_mean_s + bound),
             run.now / self._scenario.duration_s,
         )
-        counts = run.counts()
+        counts = run.counts
         room = np.array([tier.room for tier in self._scenario.tiers])
         columns = observation[4:].reshape(-1, TIER_FEATURES)
         columns[:, :2] = counts / np.maximum(self._most, 1)

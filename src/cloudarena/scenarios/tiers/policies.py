@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from cloudarena.errors import PolicyError, nearest
 from cloudarena.policies import PolicyBook
-from cloudarena.queueing import Offer, Sla, TierChain, cheapest
+from cloudarena.queueing import Offer, Sla, cheapest
+from cloudarena.scenarios.tiers.estimates import Estimates, chain_of
 from cloudarena.scenarios.tiers.forecasts import FORECASTS
 from cloudarena.scenarios.tiers.state import FAT, THIN
 from cloudarena.workloads.columns import place, read_columns
@@ -146,7 +147,12 @@ class StepScaling:
 
 
 class _Modelled:
-    """The cheapest VMs that keep the SLA by the queueing model, at a rate that a subclass gives."""
+    """The cheapest VMs that keep the SLA by the queueing model, at a rate that a subclass gives.
+
+    The model knows the long run only. So where the tiers hold more than they may by the SLA (by
+    Little's law, rate times bound), they also get the capacity to serve that within the period,
+    besides what arrives.
+    """
 
     name = ""
 
@@ -174,40 +180,18 @@ class _Modelled:
             most_in_total=totals,
         )
         self._sla = Sla(scenario.sla.seconds, scenario.sla.metric, scenario.sla.level)
-        self._chain = self._chain_with(
-            scenario.routing.forward, [[tier.fat.rate, tier.thin.rate] for tier in tiers]
-        )
-
-    def _chain_with(self, forward: Any, rates: Any) -> TierChain:
-        scenario = self._scenario
-        room = [tier.room for tier in scenario.tiers]
-        return TierChain(rates, forward, room, scenario.routing.kind, scenario.balance)
+        self._chain = chain_of(scenario)
+        self._estimates = Estimates(scenario)
 
     def _counts(self, decision: Any, rate: float) -> Counts:
-        chain = self._estimated(decision) if self._estimate else self._chain
-        choice = cheapest(chain, self._offer, self._margin * max(rate, 1e-9), self._sla)
-        return choice.counts
-
-    def _estimated(self, decision: Any) -> TierChain:
-        """The chain with the shares that went on and the service rates as they were measured.
-
-        Shares begin at 0.5 and are smoothed period by period. The rate of service is what was
-        served over busy time, as a factor on the rates of the spec.
-        """
-        tiers = len(self._scenario.tiers)
-        forward = np.full(tiers, 0.5)
-        for period in decision.periods:
-            passed = period.forward + period.turned
-            share = period.forward / np.maximum(passed, 1)
-            forward = np.where(passed > 0, 0.5 * (forward + share), forward)
-        served = sum(period.served for period in decision.periods)
-        rates = self._chain.rates.copy()
-        capacity = sum(
-            period.busy_s * _mean_rate(period.counts, rates) for period in decision.periods
-        )
-        factor = np.where(capacity > 0, served / np.maximum(capacity, 1e-300), 1.0)
-        factor = np.where(served >= 30, factor, 1.0)
-        return self._chain_with(np.clip(forward[:-1], 0.0, 0.99), rates * factor[:, None])
+        self._estimates.learn(decision.last)
+        chain = self._estimates.chain() if self._estimate else self._chain
+        rate = self._margin * max(rate, 1e-9)
+        held = decision.last.held_at_end
+        capacity = np.zeros(len(held))
+        if held.sum() > rate * self._sla.seconds:
+            capacity = rate * chain.visits + held / self._scenario.period_s
+        return cheapest(chain, self._offer, rate, self._sla, least_capacity=capacity).counts
 
 
 @policy.stepped("model-based")
@@ -295,13 +279,6 @@ class Replay:
             _, tier, fat, thin = self._changes.popleft()
             counts[tier] = (fat, thin)
         return counts
-
-
-def _mean_rate(counts: Counts, rates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean service rate of the VMs of each tier, busy in proportion to their rates."""
-    number = np.maximum(counts.sum(axis=1), 1)
-    mean: NDArray[np.float64] = (counts * rates).sum(axis=1) / number
-    return mean
 
 
 def _cheapest_capacity(

@@ -15,7 +15,7 @@ from cloudarena.scenarios.tiers import kernel
 from cloudarena.scenarios.tiers.build import build_world, with_slots
 from cloudarena.scenarios.tiers.metrics import cost_usd, keeps_sla, measure
 from cloudarena.scenarios.tiers.spec import TiersScenario
-from cloudarena.scenarios.tiers.state import BLOCKED, BOOTING, OFF, SIZES, UP
+from cloudarena.scenarios.tiers.state import BLOCKED, BOOTING, MEASURED, OFF, SERVED, SIZES, UP
 from cloudarena.scenarios.tiers.tables import make_tables
 from cloudarena.version import __version__
 
@@ -41,11 +41,15 @@ class Period(NamedTuple):
     utilisation: NDArray[np.float64]
     """The share of time that the VMs which take requests were busy."""
     held: NDArray[np.float64]
-    """Requests in the tier, on average."""
+    """Requests in the tier, on average,"""
+    held_at_end: NDArray[np.int64]
+    """and at the end of the period."""
     sojourn_s: NDArray[np.float64]
     """Time that a visit took, on average; 0 if there was none."""
-    busy_s: NDArray[np.float64]
-    """Seconds that VMs were busy."""
+    served_by_size: NDArray[np.int64]
+    """Visits served, (tier, size),"""
+    service_s: NDArray[np.float64]
+    """and how long these took without waiting, (tier, size)."""
     requests: int
     """Requests that arrived at the service."""
     responses: NDArray[np.float64]
@@ -71,7 +75,7 @@ class TiersDecision:
     """
 
     kind: ClassVar[str] = "provision"
-    __slots__ = ("counts", "last", "limits", "now", "periods", "rng", "scenario")
+    __slots__ = ("counts", "last", "limits", "now", "periods", "rates", "rng", "scenario")
 
     def __init__(self, run: TiersSimulation) -> None:
         self.now = run.now
@@ -79,16 +83,13 @@ class TiersDecision:
         self.periods: tuple[Period, ...] = tuple(run.periods)
         """All that was measured so far, period by period."""
         self.last = run.periods[-1]
-        self.counts = read_only(run.counts())
-        """VMs in force, (tier, size)."""
+        self.rates = read_only(run.rates[: len(run.periods)])
+        """Requests a second that arrived, period by period."""
+        self.counts = read_only(run.counts)
+        """VMs in force, (tier, size): those that boot or take requests and are not to leave."""
         self.limits = run.limits
         """VMs at most, (tier, size)."""
         self.rng = run.rng
-
-    @property
-    def rates(self) -> NDArray[np.float64]:
-        """Requests a second that arrived, period by period."""
-        return np.array([period.rate for period in self.periods])
 
 
 class TiersSimulation(Simulation):
@@ -101,15 +102,18 @@ class TiersSimulation(Simulation):
         self.rng = stream(seed, "policy")
         self.world = build_world(scenario, seed)
         self.periods: list[Period] = []
+        self.rates = np.zeros(scenario.periods)
+        self.counts: Counts = np.zeros((len(scenario.tiers), 2), np.int64)
+        """VMs in force, (tier, size)."""
         self.changes = 0
         self.limits = read_only(
             np.array([[tier.fat.max, tier.thin.max] for tier in scenario.tiers], np.int64)
         )
-        self._before = self.world.seen.copy()
+        self._vm_rates = np.array([[tier.fat.rate, tier.thin.rate] for tier in scenario.tiers])
+        self._measured = self._measure()
         self._paid = 0.0
-        start = np.array([[tier.fat.start, tier.thin.start] for tier in scenario.tiers])
-        for tier, size in np.ndindex(start.shape):
-            self._rent(tier, size, int(start[tier, size]), 0.0)
+        start = [[tier.fat.start, tier.thin.start] for tier in scenario.tiers]
+        self._change(np.array(start, np.int64), 0.0)
         self._go_on()
 
     @property
@@ -132,38 +136,30 @@ class TiersSimulation(Simulation):
         if self.ended:
             raise InvalidAction("the run has ended: there is nothing to decide")
         wanted = self._counts_of(action)
-        changes = wanted - self.counts()
-        for tier, size in np.argwhere(changes > 0):
-            self._rent(tier, size, int(changes[tier, size]), self.scenario.boot_s)
-        for tier, size in np.argwhere(changes < 0):
-            for _ in range(-changes[tier, size]):
-                kernel.release(self.world, self._least_needed(tier, size))
-        self.changes += int(np.abs(changes).sum())
+        self.changes += int(np.abs(wanted - self.counts).sum())
+        self._change(wanted, self.scenario.boot_s)
         self._go_on()
 
-    def counts(self) -> Counts:
-        """VMs in force, (tier, size): those that boot or take requests and are not to leave."""
-        vms = self.world.vms
-        there = np.isin(vms.state, (BOOTING, UP)) & ~vms.leaving
-        counts = np.zeros((len(self.scenario.tiers), 2), np.int64)
-        np.add.at(counts, (vms.tier[there], vms.size[there]), 1)
-        return counts
-
-    def responses(self) -> NDArray[np.float64]:
-        """Response times of the requests served so far that arrived after the warm-up."""
-        return self._responses(0, self.scenario.warmup_s)
+    def responses(self, first: int) -> NDArray[np.float64]:
+        """Response times of the requests served so far, from a request on."""
+        if first == 0:
+            return self.world.responses[: self.world.clock[0]["done"]]
+        requests = self.world.requests[first : self.world.clock[0]["arrived"]]
+        served = requests[requests["state"] == SERVED]
+        times: NDArray[np.float64] = served["finish"] - served["arrival"]
+        return times
 
     def blocked(self, first: int) -> int:
-        """How many requests were blocked, from a request on."""
-        return int((self.world.requests.state[first:] == BLOCKED).sum())
+        """How many requests were blocked so far, from a request on."""
+        return int((self.world.requests["state"][first:] == BLOCKED).sum())
 
     def rented_minutes(self) -> tuple[float, float]:
         """Minutes of fat and thin VMs so far."""
-        vms, seconds = self.world.vms, self.world.rented_s.copy()
         time = min(self.now, self.scenario.duration_s)
-        there = vms.state != OFF
-        np.add.at(seconds, vms.size[there], np.maximum(0.0, time - vms.since[there]))
-        return float(seconds[0]) / 60.0, float(seconds[1]) / 60.0
+        there = self.world.vms[self.world.vms["state"] != OFF]
+        so_far = np.bincount(there["size"], np.maximum(0.0, time - there["since"]), 2)
+        fat, thin = ((self.world.rented_s + so_far) / 60.0).tolist()
+        return fat, thin
 
     def metrics(self) -> dict[str, float]:
         """The metrics so far."""
@@ -181,78 +177,80 @@ class TiersSimulation(Simulation):
 
     def _go_on(self) -> None:
         """Lets a period pass; after the last one, until all requests are gone."""
-        number = len(self.periods)
-        begin, counts = self.now, self.counts()
-        first = int(self.world.clock[0]["done"])
-        arrived = int(self.world.clock[0]["arrived"])
+        number, clock = len(self.periods), self.world.clock[0]
+        begin, done, arrived = self.now, int(clock["done"]), int(clock["arrived"])
         end = min((number + 1) * self.scenario.period_s, self.scenario.duration_s)
         kernel.run_until(self.world, end)
-        requests = int(self.world.clock[0]["arrived"]) - arrived
+        requests = int(clock["arrived"]) - arrived
+        held_at_end = self.world.tiers["held"].copy()
         if number + 1 == self.scenario.periods:
             kernel.run_until(self.world, np.inf)
-        seen = self._seen()
-        responses, cost = self._responses(first), cost_usd(self)
-        visits = np.maximum(seen["served"], 1)
-        period: Period = locked(
-            Period(
-                begin=begin,
-                end=end,
-                counts=counts,
-                arrived=seen["arrived"],
-                blocked=seen["blocked"],
-                served=seen["served"],
-                forward=seen["forward"],
-                turned=seen["turned"],
-                utilisation=seen["busy_s"] / np.maximum(seen["up_s"], 1e-300),
-                held=seen["held_s"] / (self.now - begin),
-                sojourn_s=seen["sojourn_s"] / visits,
-                busy_s=seen["busy_s"],
-                requests=requests,
-                responses=responses,
-                cost_usd=cost - self._paid,
-                keeps_sla=keeps_sla(self, responses),
-            )
+        measured = self._measure()
+        seen = {name: value - self._measured[name] for name, value in measured.items()}
+        responses, cost = self.world.responses[done : clock["done"]], cost_usd(self)
+        served = seen["served"].sum(axis=1)
+        period = Period(
+            begin=begin,
+            end=end,
+            counts=self.counts,
+            arrived=seen["arrived"],
+            blocked=seen["blocked"],
+            served=served,
+            forward=seen["forwarded"],
+            turned=seen["turned"],
+            utilisation=seen["busy_s"] / np.maximum(seen["up_s"], 1e-300),
+            held=seen["held_s"] / (self.now - begin),
+            held_at_end=held_at_end,
+            sojourn_s=seen["sojourn_s"] / np.maximum(served, 1),
+            served_by_size=seen["served"],
+            service_s=seen["service_s"],
+            requests=requests,
+            responses=responses,
+            cost_usd=cost - self._paid,
+            keeps_sla=keeps_sla(self, responses),
         )
-        self.periods.append(period)
-        self._paid = cost
+        self.periods.append(locked(period))
+        self.rates[number] = period.rate
+        self._measured, self._paid = measured, cost
 
-    def _seen(self) -> dict[str, NDArray[Any]]:
-        """What was measured of the tiers since this was last asked."""
-        now = self.world.seen.copy()
-        names = [name for name in now.dtype.names or () if name not in ("held", "busy", "since")]
-        since = {name: now[name] - self._before[name] for name in names}
-        self._before = now
-        return since
+    def _measure(self) -> dict[str, NDArray[Any]]:
+        """What was measured of the tiers from the begin of the run."""
+        tiers = {name: self.world.tiers[name].copy() for name in MEASURED}
+        more = {"served": self.world.served.copy(), "service_s": self.world.service_s.copy()}
+        return tiers | more
 
-    def _responses(self, first: int, warmup_s: float = 0.0) -> NDArray[np.float64]:
-        """Response times in the order in which requests were served, from the first-th on."""
-        requests = self.world.requests
-        done = self.world.finished[first : self.world.clock[0]["done"]]
-        arrival = requests.arrival[done]
-        responses: NDArray[np.float64] = requests.finish[done] - arrival
-        return responses[arrival >= warmup_s]
+    def _change(self, wanted: Counts, boot_s: float) -> None:
+        """Rents and releases VMs, so that these are in force."""
+        changes = wanted - self.counts
+        for tier, size in np.argwhere(changes > 0).tolist():
+            self._rent(tier, size, int(changes[tier, size]), boot_s)
+        for tier, size in np.argwhere(changes < 0).tolist():
+            for _ in range(-int(changes[tier, size])):
+                kernel.release(self.world, self._least_needed(tier, size))
+        self.counts = wanted
 
     def _rent(self, tier: int, size: int, count: int, boot_s: float) -> None:
         """Rents VMs, in free slots; makes more slots if there are too few."""
-        while (self.world.vms.state == OFF).sum() < count:
-            self.world = with_slots(self.world, 2 * len(self.world.vms.state))
-        for slot in np.flatnonzero(self.world.vms.state == OFF)[:count]:
-            kernel.rent(self.world, slot, tier, size, boot_s)
+        while np.count_nonzero(self.world.vms["state"] == OFF) < count:
+            self.world = with_slots(self.world, 2 * len(self.world.vms))
+        for slot in np.flatnonzero(self.world.vms["state"] == OFF)[:count].tolist():
+            rate = float(self._vm_rates[tier, size])
+            kernel.rent(self.world, slot, tier, size, rate, boot_s)
 
     def _least_needed(self, tier: int, size: int) -> int:
-        """The VM to release: one that boots if there is one, else the one that holds least."""
+        """The VM to release: the last that boots if there is one, else that which holds least."""
         vms = self.world.vms
-        mine = (vms.tier == tier) & (vms.size == size) & ~vms.leaving
-        booting = np.flatnonzero(mine & (vms.state == BOOTING))
+        mine = (vms["tier"] == tier) & (vms["size"] == size) & (vms["leaving"] == 0)
+        booting = np.flatnonzero(mine & (vms["state"] == BOOTING))
         if len(booting):
-            return int(booting[np.argmax(vms.since[booting])])
-        up = np.flatnonzero(mine & (vms.state == UP))
-        return int(up[np.argmin(vms.held[up])])
+            return int(booting[np.argmax(vms["since"][booting])])
+        up = np.flatnonzero(mine & (vms["state"] == UP))
+        return int(up[np.argmin(vms["held"][up])])
 
     def _counts_of(self, action: Any) -> Counts:
         """An action as numbers of VMs, checked."""
         if action is None:
-            return self.counts()
+            return self.counts
         names = [tier.name for tier in self.scenario.tiers]
         try:
             given = np.asarray(action)

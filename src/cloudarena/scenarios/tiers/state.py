@@ -1,4 +1,8 @@
-"""What a run of a multi-tier service holds: arrays that the kernel changes."""
+"""What a run of a multi-tier service holds: arrays that the kernel changes.
+
+Tiers, VMs and requests are rows of records: a kernel of few arrays is called and calls quickly,
+and what is said of a request lies together in memory.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ OFF, BOOTING, UP, DRAINING = range(4)
 EXPONENTIAL, DETERMINISTIC, LOG_NORMAL, HYPER_EXPONENTIAL = range(4)
 SERVICES = ("exponential", "deterministic", "log-normal", "hyper-exponential")
 
-IN_SYSTEM, SERVED, BLOCKED, COMING = range(4)
+COMING, IN_SYSTEM, SERVED, BLOCKED = range(4)
 """What has become of a request."""
 
 
@@ -31,7 +35,6 @@ class Rules(NamedTuple):
     service: int
     variability: float
     """The squared coefficient of variation of service times, where the law has one."""
-    boot_s: float
     end_s: float
     """When arrivals and prices end."""
     service_key: np.uint64
@@ -39,74 +42,63 @@ class Rules(NamedTuple):
     balance_key: np.uint64
 
 
-class Tiers(NamedTuple):
-    """The tiers, from the first to the last."""
-
-    forward: NDArray[np.float64]
-    """The share of requests that go on to the next tier; 0 for the last."""
-    room: NDArray[np.int64]
-    rate: NDArray[np.float64]  # (tiers, 2): requests a second of a fat and a thin VM
-    up: NDArray[np.int64]  # (tiers,): how many VMs take requests
-    members: NDArray[np.int64]  # (tiers, VMs): which, at the beginning of a row
-    speed: NDArray[np.float64]  # (tiers,): the sum of their rates
-
-
-class Vms(NamedTuple):
-    """VMs in slots that are used again."""
-
-    state: NDArray[np.int64]
-    tier: NDArray[np.int64]
-    size: NDArray[np.int64]
-    leaving: NDArray[np.bool_]
-    """Released, but kept until another VM of the tier is up."""
-    first: NDArray[np.int64]
-    """Where the queue begins in its ring; the first request is being served."""
-    held: NDArray[np.int64]
-    """How many requests it holds."""
-    queue: NDArray[np.int64]  # (VMs, most room): a ring of requests
-    since: NDArray[np.float64]
-    """When it was rented."""
-    ready: Alarms
-    """When it has booted."""
-    finishes: Alarms
-    """When the request that it serves is done."""
-
-
-class Requests(NamedTuple):
-    """All requests, in order of arrival."""
-
-    arrival: NDArray[np.float64]
-    tier: NDArray[np.int16]
-    back: NDArray[np.bool_]
-    """On the way back."""
-    visits: NDArray[np.int32]
-    state: NDArray[np.int8]
-    finish: NDArray[np.float64]
-
-
-SEEN = np.dtype(
+TIER = np.dtype(
     [
+        ("forward", np.float64),  # the share of requests that go on; 0 for the last tier
+        ("room", np.int64),  # requests that a VM holds at most
+        ("up", np.int64),  # VMs that take requests
+        ("speed", np.float64),  # the sum of their rates
+        ("held", np.int64),  # requests in the tier
+        ("busy", np.int64),  # VMs that take requests and serve one
+        ("since", np.float64),  # when these were last added up
+        # From here on what is measured, from the begin of the run.
         ("arrived", np.int64),  # visits
         ("blocked", np.int64),
-        ("served", np.int64),
-        ("forward", np.int64),  # went on to the next tier
-        ("turned", np.int64),  # turned back, on the way down
+        ("forwarded", np.int64),  # visits after which the request went on to the next tier
+        ("turned", np.int64),  # and, on the way down, after which it turned back
         ("held_s", np.float64),  # requests held times seconds
-        ("busy_s", np.float64),  # VMs that serve times seconds
+        ("busy_s", np.float64),  # VMs that take requests and serve one times seconds
         ("up_s", np.float64),  # VMs that take requests times seconds
         ("sojourn_s", np.float64),  # of the visits served
-        ("held", np.int64),  # now
-        ("busy", np.int64),  # now
-        ("since", np.float64),  # when these were last looked at
     ]
 )
-"""What is measured of a tier."""
+"""A tier, from the first to the last."""
+MEASURED = TIER.names[TIER.names.index("arrived") :]  # type: ignore[index,union-attr]
+
+VM = np.dtype(
+    [
+        ("state", np.int64),
+        ("tier", np.int64),
+        ("size", np.int64),
+        ("rate", np.float64),  # requests a second
+        ("leaving", np.int64),  # released, but kept until another VM of the tier is up
+        ("first", np.int64),  # where the queue begins in its ring; that request is being served
+        ("held", np.int64),  # how many requests it holds
+        ("served", np.float64),  # when it was last done with a request,
+        ("ends", np.float64),  # and when it will be with all that it holds
+        ("since", np.float64),  # when it was rented
+    ]
+)
+"""A VM, in a slot that is used again."""
+
+REQUEST = np.dtype(
+    [
+        ("arrival", np.float64),
+        ("entered", np.float64),  # when it came to its VM
+        ("finish", np.float64),  # when its visit ends; in the end, when it was served or blocked
+        ("visits", np.int32),
+        ("tier", np.int16),
+        ("state", np.int8),
+        ("back", np.int8),  # on the way back
+    ]
+)
+"""A request, in order of arrival."""
 
 CLOCK = np.dtype(
     [
         ("now", np.float64),
         ("arrived", np.int64),  # how many requests have arrived
-        ("done", np.int64),  # how many rows `finished` has
+        ("done", np.int64),  # how many of `responses` there are
     ]
 )
 
@@ -115,12 +107,18 @@ class World(NamedTuple):
     """Everything a run holds."""
 
     rules: Rules
-    tiers: Tiers
-    vms: Vms
-    requests: Requests
-    finished: NDArray[np.int64]
-    """Requests in the order in which they were served."""
-    entered: NDArray[np.float64]  # (requests,): when the request came to its VM
-    seen: NDArray[np.void]  # (tiers,) of SEEN
+    tiers: NDArray[np.void]  # (tiers,) of TIER
+    members: NDArray[np.int64]  # (tiers, VMs): those that take requests begin a row
+    vms: NDArray[np.void]  # (VMs,) of VM
+    queue: NDArray[np.int64]  # (VMs, most room): rings of requests
+    ready: Alarms
+    """When a VM has booted."""
+    finishes: Alarms
+    """When the request that a VM serves is done."""
+    requests: NDArray[np.void]  # (requests,) of REQUEST
+    responses: NDArray[np.float64]
+    """Response times, in the order in which requests were served."""
+    served: NDArray[np.int64]  # (tiers, 2): visits served by VMs of each size,
+    service_s: NDArray[np.float64]  # (tiers, 2): and how long these took, without waiting
     rented_s: NDArray[np.float64]  # (2,): of VMs of each size that are gone
     clock: NDArray[np.void]  # (1,) of CLOCK

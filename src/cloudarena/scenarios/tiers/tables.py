@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from cloudarena.scenarios.tiers.state import SERVED
+from cloudarena.scenarios.tiers.state import IN_SYSTEM
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.tiers.simulation import TiersSimulation
+
+OUTCOMES = ("coming", "in system", "served", "blocked")
+"""In the order of the states of a request."""
 
 
 def make_tables(run: TiersSimulation) -> dict[str, pa.Table]:
@@ -87,16 +90,15 @@ def decisions_table(run: TiersSimulation) -> pa.Table:
 
 def requests_table(run: TiersSimulation) -> pa.Table:
     """One row per request that arrived, in order of arrival."""
-    requests = run.world.requests
-    arrived = int(run.world.clock[0]["arrived"])
-    served = requests.state[:arrived] == SERVED
-    finish = requests.finish[:arrived]
+    requests = run.world.requests[: run.world.clock[0]["arrived"]]
+    state = requests["state"]
+    finish = np.where(state == IN_SYSTEM, np.nan, requests["finish"])
     return pa.table(
         {
-            "arrival": requests.arrival[:arrived],
+            "arrival": np.ascontiguousarray(requests["arrival"]),
             "finish": finish,
-            "response": finish - requests.arrival[:arrived],
-            "visits": requests.visits[:arrived],
-            "outcome": pa.array(np.where(served, "served", "blocked")),
+            "response": finish - requests["arrival"],
+            "visits": np.ascontiguousarray(requests["visits"]),
+            "outcome": pa.array(np.array(OUTCOMES)[state]),
         }
     )
