@@ -86,9 +86,10 @@ class ClustersDecision:
         self.allowed_s = in_force.length_s if in_force and scenario.pipelined else math.inf
         self.begins = self.now + (self.allowed_s if math.isfinite(self.allowed_s) else 0.0)
         arrived = int(np.searchsorted(batches.times, self.now, side="right"))
-        self.all_arrived = arrived == len(batches.times)
-        """Whether no batch is still to come."""
-        known = len(batches.times) if self.information == "oracle" else arrived
+        oracle = self.information == "oracle"
+        self.all_arrived = bool(batches.times[-1] <= (self.begins if oracle else self.now))
+        """Whether no batch is still to come, now or (oracle) when the stage begins."""
+        known = len(batches.times) if oracle else arrived
         self.batch_times = read_only(batches.times[:known])
         self.batch_tasks = read_only(batches.tasks[:known])
         """Tasks of the known batches, (batches, classes): all of them, or those that arrived."""
@@ -104,10 +105,7 @@ class ClustersDecision:
         What is left when it begins, at mean task times, and what arrives in it: known (oracle), or
         as much a second as in the last ``length_s`` seconds (lagged).
         """
-        rate = self.shares / self.mean_seconds
-        gap = self.begins - self.now
-        coming = self._arriving(self.now, self.begins, length_s)
-        left = np.maximum(self.backlog + coming - rate * gap, 0.0)
+        left = self._left_at_begin(length_s)
         return np.asarray(left + self._arriving(self.begins, self.begins + length_s, length_s))
 
     def load(self, length_s: float) -> Floats:
@@ -118,15 +116,26 @@ class ClustersDecision:
         load = self.work(length_s) * self.mean_seconds
         return np.maximum(load, max(1e-6 * float(load.max()), 1e-12))
 
+    def _left_at_begin(self, window_s: float) -> Floats:
+        """The backlog when the stage begins, if tasks take their mean times until then."""
+        rate, left, time = self.shares / self.mean_seconds, self.backlog, self.now
+        if self.information == "lagged":
+            coming = self._arriving(self.now, self.begins, window_s)
+            return np.maximum(left + coming - rate * (self.begins - time), 0.0)
+        known = (self.batch_times > self.now) & (self.batch_times < self.begins)
+        for moment, tasks in zip(self.batch_times[known], self.batch_tasks[known], strict=True):
+            left = np.maximum(left - rate * (moment - time), 0.0) + tasks
+            time = moment
+        return np.maximum(left - rate * (self.begins - time), 0.0)
+
     def _arriving(self, begin: float, end: float, window_s: float) -> Floats:
-        if self.all_arrived or end <= begin:
-            return np.zeros(len(self.shares))
+        """Tasks that are known, or expected, to arrive between two times from now on."""
         if self.information == "oracle":
             times = self.batch_times
             meant = (times > self.now) & (times >= begin) & (times < end)
             return np.asarray(self.batch_tasks[meant].sum(axis=0), np.float64)
         window = min(window_s, self.now)
-        if window <= 0.0 or not math.isfinite(end):
+        if self.all_arrived or window <= 0.0 or not math.isfinite(end):
             return np.zeros(len(self.shares))
         recent = self.batch_tasks[self.batch_times > self.now - window].sum(axis=0)
         return np.asarray(recent * ((end - begin) / window))
