@@ -45,8 +45,6 @@ EXAMPLE_SECONDS = (2.1, 3.4, 1.2, 5.0, 1.6, 4.2, 7.5)
 EXAMPLE_MEMORY = (80.0, 150.0, 60.0, 220.0, 120.0, 300.0, 180.0)
 """Mean memory of a VM of each class in MB; ours as well."""
 
-DRAWN_TOGETHER = 16
-"""Replications whose random numbers come from one stream."""
 BLOCK = 64
 """Designs that are computed side by side: they fill the vector units and stay in the cache."""
 
@@ -68,6 +66,8 @@ class ClusterModel(Problem):
     """
 
     objectives = (Objective("makespan_s"), Objective("memory"))
+    drawn_together = 16
+    """Replications whose random numbers come from one stream."""
 
     def __init__(
         self,
@@ -165,10 +165,10 @@ class ClusterModel(Problem):
 
     def _draws(self, replications: Ints, design: int | None = None) -> tuple[Floats, Floats]:
         """The work of each class on one VM and the memory of a VM, rows of replications."""
-        blocks, place = np.divmod(replications, DRAWN_TOGETHER)
+        blocks, place = np.divmod(replications, self.drawn_together)
         used, row = np.unique(blocks, return_inverse=True)
         drawn = np.concatenate([self._block(int(block), design) for block in used])
-        factors = drawn[row * DRAWN_TOGETHER + place]
+        factors = drawn[row * self.drawn_together + place]
         classes = len(self.tasks)
         return factors[:, :classes] * self.load, factors[:, classes:] * self.memory
 
@@ -176,16 +176,19 @@ class ClusterModel(Problem):
         """The random factors of some replications, with mean 1."""
         if design is None and block in self._drawn:
             return self._drawn[block]
-        shape = (DRAWN_TOGETHER, 2 * len(self.tasks))
-        if self.variation == 0.0:
-            return np.ones(shape)
         whose = "" if design is None else f" of share {design}"
-        rng = stream(self.seed, f"cluster replications {block}{whose}")
-        square = self.variation**2
-        factors = rng.gamma(1.0 / square, square, shape)
+        factors = self.draw_factors(stream(self.seed, f"cluster replications {block}{whose}"))
         if design is None:
             self._drawn[block] = factors
         return factors
+
+    def draw_factors(self, rng: np.random.Generator) -> Floats:
+        """``drawn_together`` rows of factors: of the classes' times, then of their memory."""
+        shape = (self.drawn_together, 2 * len(self.tasks))
+        if self.variation == 0.0:
+            return np.ones(shape)
+        square = self.variation**2
+        return rng.gamma(1.0 / square, square, shape)
 
 
 def merge_fronts(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Ints]:

@@ -1,0 +1,350 @@
+"""Policies that choose a share by simulation, stage by stage: Monte Carlo, blind pick, iLOS, eLOS.
+
+Each evaluates shares by the closed-form model of a stage's work, with the laws of the classes and
+common random numbers, and takes the best. They differ in how many evaluations they spend on that,
+and so, where an evaluation takes time, in how long their stages are and how old their news is.
+After chapters 5 and 6 of Zhang's thesis (Tsinghua, 2011).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from cloudarena.errors import PolicyError, nearest
+from cloudarena.optimize import ClusterModel, Compositions, blind_pick_size
+from cloudarena.optimize.checks import check_number, check_probability, check_whole
+from cloudarena.optimize.layers import first_in_order, front_of
+from cloudarena.optimize.selection import choose
+from cloudarena.optimize.stages import (
+    MERGE_FLOOR,
+    SPLIT_FLOOR,
+    SplitRule,
+    Thresholds,
+    Timeline,
+    least_similarity,
+    merge,
+    partition,
+    thresholds,
+)
+from cloudarena.scenarios.clusters.decision import UNTIL_DONE, Floats, Ints, Plan
+from cloudarena.scenarios.clusters.policies import policy
+
+Rule = Literal["max_throughput", "knee", "random"]
+RULES = ("max_throughput", "knee", "random")
+
+DESIGNS = 50_000
+"""Shares that a decider looks at; of a larger space it takes a uniform sample."""
+FEWEST_PROPER = 10
+"""Proper replications of a selected share, however short the time."""
+
+
+class StageModel(ClusterModel):
+    """The closed-form model of a stage's work, with the classes' own laws."""
+
+    drawn_together = 250
+
+    def __init__(self, shares: Ints, decision: Any, load: Floats, seed: int) -> None:
+        means = decision.mean_seconds
+        super().__init__(shares, load / means, means, decision.mean_memory_mb, seed=seed)
+        self._laws = [one.seconds for one in decision.classes]
+        self._laws += [one.memory_mb for one in decision.classes]
+
+    def draw_factors(self, rng: np.random.Generator) -> Floats:
+        """Factors by the classes' laws."""
+        return np.stack([law.factors(rng, self.drawn_together) for law in self._laws], axis=1)
+
+
+class _Iterative:
+    """What the four have in common."""
+
+    name = ""
+
+    def __init__(self, replications: int, designs: int, rule: Rule) -> None:
+        self._replications = check_whole(f"policy {self.name}: replications", replications, 2)
+        self._most = check_whole(f"policy {self.name}: designs", designs, 1)
+        if rule not in RULES:
+            raise PolicyError(
+                f"policy {self.name}: rule: {rule!r} is not allowed: one of {', '.join(RULES)}."
+                + nearest(str(rule), RULES)
+            )
+        self._rule = rule
+        self._shares: Ints = np.empty((0, 0), np.int64)
+
+    def start(self, scenario: Any, seed: int) -> None:
+        """Takes all shares there are, or a sample of them."""
+        space = Compositions(scenario.vms, len(scenario.classes), scenario.allow_idle)
+        if space.size <= self._most:
+            self._shares = space.all()
+        else:
+            self._shares = np.unique(space.draw(self._most, seed), axis=0)
+
+    def __call__(self, decision: Any) -> Plan:
+        """The best share for the stage, and its length."""
+        length = self._length(decision)
+        seed = int(decision.rng.integers(2**31))
+        load = decision.load(length)
+        model = StageModel(self._shares, decision, load, seed)
+        if decision.decide_seconds > 0 and decision.number == 0:
+            # Thought out beforehand, with all the time in the world.
+            shares, spent = self._best(model, model.all_designs(), 0, self._replications)
+        else:
+            shares, spent = self._decide(model, decision)
+        return Plan(shares, length, spent)
+
+    def _length(self, decision: Any) -> float:
+        """As long as it takes to think; by the spec where that takes no time."""
+        if decision.all_arrived:
+            return UNTIL_DONE
+        seconds = self._cost() * decision.decide_seconds or decision.stage_s
+        return max(float(seconds), decision.least_stage_s)
+
+    def _cost(self) -> int:
+        """Evaluations of a decision."""
+        raise NotImplementedError
+
+    def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
+        """A share, and the evaluations spent on it."""
+        raise NotImplementedError
+
+    def _best(
+        self, model: StageModel, designs: Ints, first: int, replications: int
+    ) -> tuple[Ints, int]:
+        """The best of some shares by replications from ``first`` on, and what that cost."""
+        losses = self._estimate(model, designs, first, replications)
+        front = front_of(losses)
+        place = front[choose(self._rule, losses[front], model.seed)]
+        return model.shares[designs[place]], len(designs) * replications
+
+    def _two_looks(
+        self, model: StageModel, rough: int, selected: int, replications: int
+    ) -> tuple[Ints, int]:
+        """LOS: a rough look at all shares, a proper one at those selected."""
+        designs = model.all_designs()
+        looks = self._estimate(model, designs, 0, rough)
+        best = first_in_order(looks, min(selected, len(designs)))
+        shares, spent = self._best(model, best, rough, replications)
+        return shares, spent + len(designs) * rough
+
+    def _estimate(self, model: StageModel, designs: Ints, first: int, replications: int) -> Floats:
+        """Mean makespan and memory; of the rule that looks at no memory the makespan alone."""
+        moments = model.estimate(designs, np.arange(first, first + replications))
+        return moments.mean[:, :1] if self._rule == "max_throughput" else moments.mean
+
+
+@policy.stepped("iterative-monte-carlo")
+class IterativeMonteCarlo(_Iterative):
+    """Every share is evaluated ``replications`` times, stage by stage."""
+
+    name = "iterative-monte-carlo"
+
+    def __init__(
+        self, replications: int = 1000, designs: int = DESIGNS, rule: Rule = "max_throughput"
+    ) -> None:
+        super().__init__(replications, designs, rule)
+
+    def _cost(self) -> int:
+        return len(self._shares) * self._replications
+
+    def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
+        return self._best(model, model.all_designs(), 0, self._replications)
+
+
+@policy.stepped("iterative-blind-pick")
+class IterativeBlindPick(_Iterative):
+    """Shares picked at random are evaluated ``replications`` times, stage by stage.
+
+    So many that one of ``good`` ones is among them on average, or with probability
+    ``confidence``.
+    """
+
+    name = "iterative-blind-pick"
+
+    def __init__(
+        self,
+        good: int = 12,
+        confidence: float | None = None,
+        replications: int = 1000,
+        designs: int = DESIGNS,
+        rule: Rule = "max_throughput",
+    ) -> None:
+        super().__init__(replications, designs, rule)
+        self._good = check_whole(f"policy {self.name}: good", good, 1)
+        if confidence is not None:
+            check_probability(f"policy {self.name}: confidence", confidence)
+        self._confidence = confidence
+        self._picked = 0
+
+    def start(self, scenario: Any, seed: int) -> None:
+        """Finds out how many to pick."""
+        super().start(scenario, seed)
+        good = min(self._good, len(self._shares))
+        self._picked = blind_pick_size(len(self._shares), good, 1, self._confidence)
+
+    def _cost(self) -> int:
+        return self._picked * self._replications
+
+    def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
+        picked = decision.rng.choice(model.size, self._picked, replace=False, shuffle=False)
+        return self._best(model, np.sort(picked), 0, self._replications)
+
+
+@policy.stepped("ilos")
+class Ilos(_Iterative):
+    """LOS, stage by stage: a rough look at every share, a proper one at the best.
+
+    All are evaluated ``rough`` times and the best ``selected`` of them ``replications`` times.
+    """
+
+    name = "ilos"
+
+    def __init__(
+        self,
+        rough: int = 10,
+        selected: int = 190,
+        replications: int = 1000,
+        designs: int = DESIGNS,
+        rule: Rule = "max_throughput",
+    ) -> None:
+        super().__init__(replications, designs, rule)
+        self._rough = check_whole(f"policy {self.name}: rough", rough, 1)
+        self._selected = check_whole(f"policy {self.name}: selected", selected, 1)
+
+    def start(self, scenario: Any, seed: int) -> None:
+        """No more can be selected than there are."""
+        super().start(scenario, seed)
+        self._few = min(self._selected, len(self._shares))
+
+    def _cost(self) -> int:
+        return len(self._shares) * self._rough + self._few * self._replications
+
+    def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
+        return self._two_looks(model, self._rough, self._few, self._replications)
+
+
+@policy.stepped("elos")
+class Elos(Ilos):
+    """iLOS with stages split where batches differ and merged where they are alike.
+
+    The stages of ``ilos`` are halved, up to three times, where the least alike pair of batches has
+    a likeness below ``split``; neighbours whose batches are all at least ``merge`` alike become
+    one, at most ``cap`` stages of ``ilos`` long. By default both come from the batches: the 0.33
+    quantile over random pairs, but at most ``split_floor``, and the 0.67 quantile, but at least
+    ``merge_floor``. A longer stage gives more time to think: the number of rough evaluations
+    follows from the stage before.
+
+    If batches to come are not known, the next stage is half as long as the one before if the
+    batches that came in such a time (the last two at least) are less alike than ``split``, twice as
+    long if at least ``merge``, within an eighth and ``cap`` times the stage of ``ilos``.
+    """
+
+    name = "elos"
+
+    def __init__(
+        self,
+        rough: int = 10,
+        selected: int = 190,
+        replications: int = 1000,
+        designs: int = DESIGNS,
+        rule: Rule = "max_throughput",
+        split: float | None = None,
+        merge: float | None = None,
+        split_floor: float = SPLIT_FLOOR,
+        merge_floor: float = MERGE_FLOOR,
+        cap: float = 4.0,
+        split_rule: SplitRule = "min",
+        intensity_weight: float = 0.0,
+    ) -> None:
+        super().__init__(rough, selected, replications, designs, rule)
+        self._given = split, merge
+        self._floors = split_floor, merge_floor
+        self._cap = check_number(f"policy {self.name}: cap", cap, 1.0)
+        if split_rule not in ("min", "max"):
+            raise PolicyError(
+                f"policy {self.name}: split_rule: {split_rule!r} is not allowed: min or max"
+            )
+        self._split_rule = split_rule
+        self._weight = check_number(f"policy {self.name}: intensity_weight", intensity_weight, 0.0)
+        self._edges: Floats = np.empty(0)
+        self._before = 0.0
+
+    def start(self, scenario: Any, seed: int) -> None:
+        """Forgets the stages of the last run."""
+        super().start(scenario, seed)
+        self._edges = np.empty(0)
+        self._before = 0.0
+
+    def _length(self, decision: Any) -> float:
+        step = super()._length(decision)
+        if math.isinf(step):
+            return step
+        timeline = Timeline(decision.batch_times, decision.batch_tasks.astype(np.float64))
+        limits = self._thresholds(timeline)
+        if decision.information == "oracle":
+            length = self._planned(decision, timeline, limits, step)
+        else:
+            length = self._adapted(decision, timeline, limits, step)
+        return max(length, decision.least_stage_s)
+
+    def _planned(self, decision: Any, timeline: Timeline, limits: Thresholds, step: float) -> float:
+        """Up to the next edge of stages that are laid out once, over all batches."""
+        if not len(self._edges):
+            end = step * (math.floor(timeline.times[-1] / step) + 1)
+            begins = [
+                edge
+                for begin in np.arange(0.0, end - step / 2.0, step)
+                for edge in partition(
+                    timeline,
+                    float(begin),
+                    float(begin) + step,
+                    limits.split,
+                    step / 8.0,
+                    split_rule=self._split_rule,
+                    intensity_weight=self._weight,
+                )
+            ]
+            kept = merge(timeline, begins, end, limits.merge, self._cap * step, self._weight)
+            self._edges = np.array([*kept, end])
+        # Thinking may have come late, so the stage need not begin at an edge.
+        ahead = self._edges[self._edges > decision.begins + step / 100.0]
+        return float(ahead[0] - decision.begins) if len(ahead) else step
+
+    def _adapted(self, decision: Any, timeline: Timeline, limits: Thresholds, step: float) -> float:
+        """Half or twice the stage before, by the batches of that time."""
+        before = self._before or step
+        recent = int((timeline.times > decision.now - before).sum())
+        likeness = least_similarity(timeline.mixes[-max(recent, 2) :], self._weight)
+        length = before
+        if likeness < limits.split:
+            length = before / 2.0
+        elif likeness >= limits.merge and len(timeline.times) > 1:
+            length = before * 2.0
+        self._before = min(max(length, step / 8.0), self._cap * step)
+        return self._before
+
+    def _thresholds(self, timeline: Timeline) -> Thresholds:
+        found = thresholds(
+            timeline.mixes,
+            split_floor=self._floors[0],
+            merge_floor=self._floors[1],
+            intensity_weight=self._weight,
+        )
+        split, merge = self._given
+        return Thresholds(
+            found.split if split is None else split, found.merge if merge is None else merge
+        )
+
+    def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
+        if decision.decide_seconds == 0:
+            return super()._decide(model, decision)
+        budget = decision.allowed_s / decision.decide_seconds
+        rough = math.floor((budget - self._few * self._replications) / model.size)
+        if rough >= 1:
+            rough = min(rough, self._replications)
+            return self._two_looks(model, rough, self._few, self._replications)
+        # Too short for that: a single rough look, and what is left for the selected.
+        proper = math.floor((budget - model.size) / self._few)
+        proper = min(max(proper, FEWEST_PROPER), self._replications)
+        return self._two_looks(model, 1, self._few, proper)

@@ -1,0 +1,62 @@
+"""What a clusters run measures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cloudarena.contract import Metric, Plot
+from cloudarena.scenarios.clusters.kernel import BACKLOG, BUSY, MEMORY
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.clusters.simulation import ClustersSimulation
+
+METRICS = (
+    Metric("tasks", "tasks that were done"),
+    Metric("throughput_per_s", "tasks / makespan_s", "higher"),
+    Metric("makespan_s", "when the last task ended", "lower"),
+    Metric("backlog_mean_tasks", "tasks arrived and not done, mean over time", "lower"),
+    Metric("memory_mb", "sum of VMs of a class times memory of one, mean over time", "lower"),
+    Metric("utilisation", "VM-seconds of service / (vms * makespan_s)", "higher"),
+    Metric("stages", "stages that there were"),
+    Metric("decisions", "decisions that were taken", "lower"),
+    Metric("evaluations", "policy evaluations that the decider spent", "lower"),
+    Metric("deciding_share", "share of makespan_s in which the decider was thinking", "lower"),
+)
+
+HEADLINE = "makespan_s"
+HIGHLIGHTS = (
+    "throughput_per_s",
+    "makespan_s",
+    "memory_mb",
+    "utilisation",
+    "decisions",
+    "deciding_share",
+)
+PLOTS = (
+    Plot("Backlog at the begin of a stage", "stages", "begin_s", "backlog_tasks", "tasks"),
+    Plot("Length of stages", "stages", "begin_s", "length_s", "s"),
+    Plot("Likeness of a batch to the one before", "batches", "time_s", "similarity", "cosine"),
+)
+
+
+def measure(run: ClustersSimulation) -> dict[str, float]:
+    """The metrics so far."""
+    totals, now = run.world.totals, run.now
+    seconds = max(now, 1e-300)
+    # The sum of parts of tasks is only nearly whole.
+    tasks = float(run.batches.tasks.sum() if run.ended else run.world.done.sum())
+    # What is decided before the first stage is thought out beforehand.
+    counted = run.plans[1:] if run.scenario.pipelined else run.plans
+    values = (
+        tasks,
+        tasks / seconds if now else 0.0,
+        now,
+        float(totals[BACKLOG]) / seconds,
+        float(totals[MEMORY]) / seconds,
+        float(totals[BUSY]) / (run.scenario.vms * seconds),
+        len(run.stages),
+        len(run.plans),
+        sum(taken.plan.evaluations for taken in counted),
+        sum(stage.thinking_s for stage in run.stages) / seconds,
+    )
+    return {metric.name: value for metric, value in zip(METRICS, values, strict=True)}

@@ -1,0 +1,86 @@
+"""A clusters run as reinforcement learning sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.spaces import Box, MultiDiscrete
+from numpy.typing import NDArray
+
+from cloudarena.errors import SpecError, nearest
+from cloudarena.scenarios.clusters.decision import Plan
+from cloudarena.scenarios.clusters.policies import by_weight
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.clusters.simulation import ClustersSimulation
+    from cloudarena.scenarios.clusters.spec import ClustersScenario
+
+LENGTHS = (0.5, 1.0, 2.0, 4.0)
+"""Of a stage, times the spec's ``stage_s``."""
+LEVELS = 21
+"""Of the weight of a class, from 0 to 20."""
+CLASS_FEATURES = 4
+REWARDS = ("makespan_s", "throughput_per_s")
+
+
+class ClustersObserver:
+    """Features, masks and rewards of shares and lengths.
+
+    Observation (float32, from 0 to 1): the backlog's seconds of work w as w / (w + what all VMs do
+    in a stage); 1 if all batches have arrived; for each class its part of the
+    backlog's work, of the work that arrived since the last decision, of the work that is expected
+    for the next stage, and of the VMs in force.
+
+    Action (multi-discrete): a weight for each class (a VM each, the others in proportion; if all
+    are 0, equally), and the length of the stage: 0.5, 1, 2 or 4 times ``stage_s``.
+
+    Reward: minus the seconds that pass, which sum to ``makespan_s`` (the default), or the change
+    of ``throughput_per_s`` so far.
+    """
+
+    def __init__(self, scenario: ClustersScenario, reward: str) -> None:
+        if reward not in REWARDS:
+            raise SpecError(
+                f"reward: {reward!r} is not allowed: one of {', '.join(REWARDS)}."
+                + nearest(reward, REWARDS)
+            )
+        self._reward = reward
+        self._scenario = scenario
+        classes = len(scenario.classes)
+        self.observation_space = Box(0.0, 1.0, (2 + CLASS_FEATURES * classes,), np.float32)
+        self.action_space = MultiDiscrete([LEVELS] * classes + [len(LENGTHS)])
+
+    def features(self, run: ClustersSimulation) -> NDArray[np.float32]:
+        """The observation of the current decision; zeros when the run has ended."""
+        observation = np.zeros(self.observation_space.shape, np.float32)
+        decision = run.decision
+        if decision is None:
+            return observation
+        backlog = decision.backlog * decision.mean_seconds
+        total = float(backlog.sum())
+        observation[0] = total / (total + decision.vms * decision.stage_s)
+        observation[1] = float(decision.all_arrived)
+        columns = observation[2:].reshape(-1, CLASS_FEATURES)
+        works = backlog, decision.arrivals * decision.mean_seconds, decision.load(decision.stage_s)
+        for column, work in enumerate(works):
+            columns[:, column] = work / max(float(work.sum()), 1e-300)
+        columns[:, 3] = decision.shares / decision.vms
+        return np.clip(observation, 0.0, 1.0)
+
+    def mask(self, run: ClustersSimulation) -> NDArray[np.bool_]:
+        """All weights and lengths, one after the other."""
+        return np.ones(int(self.action_space.nvec.sum()), bool)
+
+    def action(self, run: ClustersSimulation, choice: Any) -> Plan:
+        """The scenario's action for a choice."""
+        *weights, length = np.asarray(choice, np.int64)
+        weight = np.array(weights, np.float64)
+        shares = by_weight(weight if weight.any() else np.ones(len(weight)), self._scenario.vms)
+        seconds = LENGTHS[int(length)] * self._scenario.stage_s
+        return Plan(shares, max(seconds, self._scenario.least_stage_s))
+
+    def value(self, run: ClustersSimulation) -> float:
+        """What has been earned so far."""
+        metrics = run.metrics()
+        return metrics[self._reward] * (-1.0 if self._reward == "makespan_s" else 1.0)

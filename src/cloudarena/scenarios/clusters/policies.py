@@ -1,0 +1,140 @@
+"""The built-in policies: which share of the VMs, for how long.
+
+Those here cost no evaluations: they know mean task times and take the stage as long as the spec
+says. Those that choose by simulation are in ``iterative.py``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cloudarena.errors import PolicyError, nearest
+from cloudarena.optimize import Compositions, mean_model_seeds
+from cloudarena.policies import PolicyBook
+from cloudarena.scenarios.clusters.decision import UNTIL_DONE, Floats, Ints, Plan
+from cloudarena.workloads.columns import place, read_columns
+
+policy = PolicyBook("clusters")
+
+
+def by_weight(weights: Floats, vms: int) -> Ints:
+    """A VM for each class and of the others a part in proportion to its weight.
+
+    Whole numbers by largest remainders; ties go to the first class.
+    """
+    spare = vms - len(weights)
+    exact = spare * weights / weights.sum()
+    shares = np.floor(exact).astype(np.int64)
+    order = np.argsort(shares - exact, kind="stable")
+    shares[order[: spare - int(shares.sum())]] += 1
+    return np.asarray(shares + 1)
+
+
+def plain_plan(decision: Any, shares: Ints) -> Plan:
+    """A share for a stage of the spec's length; when all has arrived, until it is done."""
+    return Plan(shares, UNTIL_DONE if decision.all_arrived else decision.stage_s)
+
+
+@policy.stepped("equal")
+class Equal:
+    """The same number of VMs for every class; what is left over goes to the first ones."""
+
+    name = "equal"
+
+    def __call__(self, decision: Any) -> Plan:
+        """Equal shares."""
+        return plain_plan(decision, by_weight(np.ones(len(decision.shares)), decision.vms))
+
+
+@policy.stepped("proportional")
+class Proportional:
+    """One VM for each class, the others in proportion to its work."""
+
+    name = "proportional"
+
+    def __call__(self, decision: Any) -> Plan:
+        """Shares by the work that is expected."""
+        return plain_plan(decision, by_weight(decision.load(decision.stage_s), decision.vms))
+
+
+@policy.stepped("greedy")
+class Greedy:
+    """VM after VM to the class whose time it shortens most: the least sum of the classes' times.
+
+    The gain of one more VM, ``work / theta - work / (theta + 1)``, falls with theta, so taking the
+    largest each time is optimal for the sum. Ties go to the first class.
+    """
+
+    name = "greedy"
+
+    def __call__(self, decision: Any) -> Plan:
+        """Shares by marginal gains."""
+        load = decision.load(decision.stage_s)
+        shares = np.ones(len(load), np.int64)
+        for _ in range(decision.vms - len(load)):
+            shares[np.argmax(load / (shares * (shares + 1.0)))] += 1
+        return plain_plan(decision, shares)
+
+
+@policy.stepped("mean-optimum")
+class MeanOptimum:
+    """The shortest makespan if task times are their means; of such shares the least memory.
+
+    Exact: ``cloudarena.optimize.mean_model_seeds`` gives the whole front of the mean model.
+    """
+
+    name = "mean-optimum"
+
+    def __call__(self, decision: Any) -> Plan:
+        """The first share of the front."""
+        space = Compositions(decision.vms, len(decision.shares), decision.allow_idle)
+        load = decision.load(decision.stage_s)
+        return plain_plan(decision, mean_model_seeds(space, load, decision.mean_memory_mb)[0])
+
+
+@policy.replay
+class Replay:
+    """Plans from a file: columns decision, class, vms, length_s, evaluations.
+
+    The ``decisions`` table of any run is such a file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"replay:{path}"
+        self._path = path
+        types = {
+            "decision": pa.int64(),
+            "class": pa.string(),
+            "vms": pa.int64(),
+            "length_s": pa.float64(),
+            "evaluations": pa.int64(),
+        }
+        self._rows = read_columns(path, types, {"time_s": pa.float64()}).to_pylist()
+        self._plans: dict[int, Plan] = {}
+
+    def start(self, scenario: Any, seed: int) -> None:
+        """Finds the classes of the file in the scenario."""
+        names = [one.name for one in scenario.classes]
+        self._plans = {}
+        for row, values in enumerate(self._rows):
+            for key, value in values.items():
+                if value is None and key != "time_s":
+                    raise PolicyError(f"{place(self._path, row)}: {key}: is required")
+            if values["class"] not in names:
+                raise PolicyError(
+                    f"{place(self._path, row)}: class: {values['class']!r} is not in the scenario."
+                    + nearest(values["class"], names)
+                )
+            none = Plan(np.zeros(len(names), np.int64), values["length_s"], values["evaluations"])
+            plan = self._plans.setdefault(values["decision"], none)
+            np.asarray(plan.shares)[names.index(values["class"])] = values["vms"]
+
+    def __call__(self, decision: Any) -> Plan:
+        """The plan of the decision's number."""
+        if decision.number not in self._plans:
+            raise PolicyError(f"{self._path}: decision {decision.number} is missing")
+        return self._plans[decision.number]

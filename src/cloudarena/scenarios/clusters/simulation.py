@@ -1,0 +1,154 @@
+"""The contract around the kernel."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cloudarena.compiled_run import read_only
+from cloudarena.contract import RecordLevel, Result, Simulation
+from cloudarena.engine.streams import stream
+from cloudarena.errors import InvalidAction
+from cloudarena.scenarios.clusters import kernel
+from cloudarena.scenarios.clusters.decision import ClustersDecision, Floats, Plan, check_plan
+from cloudarena.scenarios.clusters.metrics import measure
+from cloudarena.scenarios.clusters.spec import ClustersScenario
+from cloudarena.scenarios.clusters.tables import make_tables
+from cloudarena.version import __version__
+
+
+class Stage(NamedTuple):
+    """A stage that is over."""
+
+    begin: float
+    end: float
+    plan: Plan
+    thinking_s: float
+    """Of it, spent thinking for the next stage."""
+    backlog: float
+    """Tasks that had arrived and were not done when it began."""
+    done: float
+    """Tasks done in it; parts of a task count."""
+
+
+class Taken(NamedTuple):
+    """A decision that was taken."""
+
+    time: float
+    plan: Plan
+
+
+class ClustersSimulation(Simulation):
+    """A run: batches of tasks on VMs that are shared out stage by stage."""
+
+    def __init__(self, scenario: ClustersScenario, seed: int, record: RecordLevel) -> None:
+        self.scenario = scenario
+        self.seed = seed
+        self.record = record
+        self.rng = stream(seed, "policy")
+        self.batches = scenario.load_batches(seed)
+        self.mean_seconds = read_only(np.array([one.seconds.mean for one in scenario.classes]))
+        self.mean_memory_mb = read_only(np.array([one.memory_mb.mean for one in scenario.classes]))
+        self.no_shares = np.zeros(len(scenario.classes), np.int64)
+        self.in_force: Plan | None = None
+        self.stages: list[Stage] = []
+        self.plans: list[Taken] = []
+        self._now = 0.0
+        self.ended = False
+        self.world = self._draw_world()
+
+    @property
+    def now(self) -> float:
+        """The time in seconds since the run began."""
+        return self._now
+
+    @property
+    def decided_before(self) -> float:
+        """When the last decision was taken."""
+        return self.plans[-1].time if self.plans else -math.inf
+
+    @property
+    def decision(self) -> ClustersDecision | None:
+        """The share and length of the next stage; None when all work is done."""
+        return None if self.ended else ClustersDecision(self)
+
+    def apply(self, action: Any) -> None:
+        """Takes a plan, and lets time pass until the next decision or the end."""
+        if self.ended:
+            raise InvalidAction("the run has ended: there is nothing to decide")
+        plan = check_plan(self, action)
+        before = self.in_force
+        self.plans.append(Taken(self._now, plan))
+        if not self.scenario.pipelined:
+            self.in_force = plan
+            self._run_stage(plan, plan.length_s)
+            return
+        if before is not None:
+            thinking = plan.evaluations * self.scenario.decide_seconds
+            self._run_stage(before, max(before.length_s, thinking), thinking)
+        self.in_force = plan
+        if not self.ended and math.isinf(plan.length_s):
+            self._run_stage(plan, math.inf)
+
+    def backlog(self) -> Floats:
+        """Tasks of each class that have arrived and are not done."""
+        arrived = np.searchsorted(self.batches.times, self._now, side="right")
+        return np.maximum(self.world.tasks[:arrived].sum(axis=0) - self.world.done, 0.0)
+
+    def metrics(self) -> dict[str, float]:
+        """The metrics so far."""
+        return measure(self)
+
+    def result(self) -> Result:
+        """The metrics and, as far as they were recorded, the tables."""
+        return Result(
+            metrics=self.metrics(),
+            tables={} if self.record == "none" else make_tables(self),
+            scenario=self.scenario.name,
+            seed=self.seed,
+            version=__version__,
+        )
+
+    def _run_stage(self, plan: Plan, length_s: float, thinking_s: float = 0.0) -> None:
+        """Lets a stage pass; the run ends with the last task."""
+        begin, backlog = self._now, float(self.backlog().sum())
+        done = float(self.world.done.sum())
+        shares = np.asarray(plan.shares, np.int64)
+        finish = float(kernel.finish_time(self.world, shares, begin))
+        end = min(begin + length_s, finish)
+        kernel.advance(self.world, shares, begin, end)
+        self.ended = finish <= begin + length_s
+        self._now = end
+        self.stages.append(
+            Stage(
+                begin,
+                end,
+                plan,
+                min(thinking_s, end - begin),
+                backlog,
+                float(self.world.done.sum()) - done,
+            )
+        )
+
+    def _draw_world(self) -> kernel.World:
+        """Draws the task time and memory of each batch and class: the same for all policies."""
+        scenario, batches = self.scenario, self.batches
+        rng_seconds = stream(self.seed, "task times")
+        rng_memory = stream(self.seed, "memory")
+        count = len(batches.times)
+        # Class by class, so that each law draws for itself.
+        seconds = [
+            one.seconds.mean * one.seconds.factors(rng_seconds, count) for one in scenario.classes
+        ]
+        memory = [
+            one.memory_mb.mean * one.memory_mb.factors(rng_memory, count)
+            for one in scenario.classes
+        ]
+        return kernel.make_world(
+            batches.times,
+            batches.tasks.astype(np.float64),
+            np.ascontiguousarray(np.maximum(np.transpose(seconds), 1e-9)),
+            np.ascontiguousarray(np.transpose(memory)),
+        )

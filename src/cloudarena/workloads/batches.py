@@ -1,0 +1,136 @@
+"""Batches of tasks of several classes: generated, or read from a file.
+
+Four kinds of workload go by two letters each: how often batches arrive (LF low, HF high frequency)
+and how much their mix of classes varies (LC low, HC high covariance). The thesis that names them
+(Zhang, Tsinghua, 2011, chapter 6) gives no numbers; those here are ours.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from cloudarena.engine.streams import stream
+from cloudarena.errors import SpecError, TraceError, nearest
+from cloudarena.workloads.columns import place, read_columns
+
+Variance = Literal["low", "high"]
+
+VOLUME_SHAPE = 4.0
+"""Of the gamma law of a batch's volume: a coefficient of variation of 0.5."""
+STEADINESS = 200.0
+"""Sum of the parameters of the Dirichlet law of a batch's mix around that of its regime."""
+
+
+class Batches(NamedTuple):
+    """What arrives: rows of batches, columns of classes."""
+
+    times: NDArray[np.float64]  # (batches,), not falling
+    tasks: NDArray[np.int64]  # (batches, classes)
+
+
+def generate_batches(
+    count: int,
+    horizon_s: float,
+    work_s: float,
+    seconds: ArrayLike,
+    variance: Variance,
+    regime_s: float,
+    concentration: float,
+    seed: int,
+) -> Batches:
+    """Batches at equal distances from 0 on, whose tasks are so much work in all.
+
+    With low variance the mix of a batch, as shares of its work, is Dirichlet around equal parts.
+    With high variance it is Dirichlet around the mix of a regime; regimes last exponentially long
+    and their mixes are far from each other. Each batch has a task of every class.
+
+    Args:
+        count: how many batches.
+        horizon_s: when the next batch after the last one would arrive.
+        work_s: mean seconds of work on one VM of all tasks together.
+        seconds: the mean time of a task of each class.
+        variance: of the mixes.
+        regime_s: mean length of a regime.
+        concentration: parameter of the Dirichlet law of the mix of a regime; the smaller, the
+            more one class outweighs the others.
+        seed: decides everything.
+    """
+    rng = stream(seed, "batches")
+    mean = np.asarray(seconds, np.float64)
+    classes = len(mean)
+    times = np.arange(count, dtype=np.float64) * (horizon_s / count)
+    volumes = rng.gamma(VOLUME_SHAPE, 1.0, count)
+    if variance == "low":
+        regimes = np.full((count, classes), 1.0 / classes)
+    else:
+        regimes = _regimes(times, classes, regime_s, concentration, stream(seed, "regimes"))
+    mixes = rng.gamma(np.maximum(STEADINESS * regimes, 1e-3), 1.0)
+    mixes /= mixes.sum(axis=1, keepdims=True)
+    work = mixes * volumes[:, None]
+    work *= work_s / work.sum()
+    return Batches(times, np.maximum(np.round(work / mean), 1.0).astype(np.int64))
+
+
+def _regimes(
+    times: NDArray[np.float64],
+    classes: int,
+    regime_s: float,
+    concentration: float,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """The mix of the regime at each time."""
+    mixes = np.empty((len(times), classes))
+    begin = 0.0
+    while begin <= times[-1]:
+        end = begin + rng.exponential(regime_s)
+        mixes[(times >= begin) & (times < end)] = rng.dirichlet(np.full(classes, concentration))
+        begin = end
+    return mixes
+
+
+def check_batches(times: ArrayLike, tasks: ArrayLike) -> Batches:
+    """Batches from a spec, if they are in order and none is empty."""
+    batches = Batches(np.asarray(times, np.float64), np.asarray(tasks, np.int64))
+    if (np.diff(batches.times) < 0).any():
+        late = int(np.argmax(np.diff(batches.times) < 0)) + 1
+        raise SpecError(f"batches[{late}].time_s: {batches.times[late]:g} is before the one before")
+    if (batches.tasks.sum(axis=1) == 0).any():
+        empty = int(np.argmax(batches.tasks.sum(axis=1) == 0))
+        raise SpecError(f"batches[{empty}].tasks: none is not allowed: at least one task")
+    return batches
+
+
+def read_batches(path: Path, names: list[str]) -> Batches:
+    """Batches from a file with the columns time_s, class and tasks.
+
+    Rows of one time are one batch; a class without a row has no tasks in it.
+    """
+    table = read_columns(path, {"time_s": pa.float64(), "class": pa.string(), "tasks": pa.int64()})
+    times, tasks = table["time_s"].to_numpy(), table["tasks"].to_numpy()
+    if not len(times):
+        raise TraceError(f"{path}: has no rows: at least one batch")
+    number = {name: c for c, name in enumerate(names)}
+    classes = table["class"].to_pylist()
+    for row, name in enumerate(classes):
+        if name not in number:
+            raise TraceError(
+                f"{place(path, row)}: class: {name!r} is not in the scenario.{nearest(name, names)}"
+            )
+        if not (np.isfinite(times[row]) and times[row] >= 0):
+            raise TraceError(
+                f"{place(path, row)}: time_s: {times[row]:g} is not allowed: from 0 on"
+            )
+        if tasks[row] < 0:
+            raise TraceError(f"{place(path, row)}: tasks: {tasks[row]} is not allowed: at least 0")
+    moments, batch = np.unique(times, return_inverse=True)
+    counts = np.zeros((len(moments), len(names)), np.int64)
+    np.add.at(counts, (batch, np.array([number[name] for name in classes])), tasks)
+    filled = counts.sum(axis=1) > 0
+    if not filled.any():
+        raise TraceError(f"{path}: has no tasks: at least one")
+    return Batches(moments[filled], counts[filled])

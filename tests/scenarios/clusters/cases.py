@@ -1,0 +1,59 @@
+"""Small scenarios for the tests."""
+
+from cloudarena.scenarios.clusters import ClustersScenario
+
+
+def fixed(value):
+    """A law that always gives this value."""
+    return {"kind": "gamma", "mean": value, "cv": 0}
+
+
+def clusters(batches, seconds=(1, 1), memory=(1, 1), **keys):
+    """Classes a, b, ... with fixed task times and memory; batches are (time, tasks)."""
+    return ClustersScenario.parse(
+        {
+            "scenario": "clusters",
+            "vms": 4,
+            "classes": [
+                {"name": name, "seconds": fixed(p), "memory_mb": fixed(d)}
+                for name, p, d in zip("abcdefg", seconds, memory, strict=False)
+            ],
+            "workload": {
+                "source": "inline",
+                "batches": [{"time_s": time, "tasks": tasks} for time, tasks in batches],
+            },
+            **keys,
+        }
+    )
+
+
+def generated(**keys):
+    """Three classes of random batches on few VMs."""
+    workload = {"source": "generated", "batches": 12, "horizon_s": 120, "regime_s": 30}
+    workload |= keys.pop("workload", {})
+    laws = (
+        {"kind": "gamma", "mean": 2.0, "cv": 0.5},
+        {"kind": "log-normal", "mean": 1.0, "cv": 0.4},
+        {"kind": "empirical", "values": [0.5, 1.0, 3.0]},
+    )
+    return ClustersScenario.parse(
+        {
+            "scenario": "clusters",
+            "vms": 7,
+            "classes": [
+                {"name": name, "seconds": law, "memory_mb": law}
+                for name, law in zip("abc", laws, strict=True)
+            ],
+            "workload": workload,
+            "stage_s": 15,
+            **keys,
+        }
+    )
+
+
+def play(scenario, plans, seed=0):
+    """A run under these plans, one after the other."""
+    run = scenario.start(seed)
+    for plan in plans:
+        run.apply(plan)
+    return run

@@ -1,0 +1,220 @@
+"""What a user may write, the errors, the generator, files, replay and learning."""
+
+import json
+
+import gymnasium
+import numpy as np
+import pytest
+
+import cloudarena as package
+from cloudarena import catalogue
+from cloudarena.errors import CloudarenaError, SpecError
+from cloudarena.optimize.stages import similarities
+from cloudarena.scenarios.clusters import ClustersScenario
+from cloudarena.workloads.batches import generate_batches
+
+from .cases import clusters, fixed, generated
+
+
+def spec(**changes):
+    base = {
+        "scenario": "clusters",
+        "vms": 3,
+        "classes": [{"name": "a", "seconds": fixed(1), "memory_mb": fixed(1)}],
+        "workload": {"source": "inline", "batches": [{"tasks": [1]}]},
+    }
+    return {**base, **changes}
+
+
+def test_the_defaults():
+    scenario = package.load(spec())
+    assert scenario.allow_idle is False
+    assert scenario.information == "lagged"
+    assert scenario.decide_seconds == 0
+    assert scenario.workload.batches[0].time_s == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"vms": 0}, "vms: 0 is not allowed: at least 1"),
+        ({"classes": []}, "classes: .* is not allowed: at least 1 entries"),
+        (
+            {"classes": [{"name": "a", "seconds": {"kind": "gama", "mean": 1},
+                          "memory_mb": fixed(1)}]},
+            r"classes\[0\].seconds.kind: 'gama' is not allowed: one of .* Did you mean 'gamma'",
+        ),
+        (
+            {"classes": [{"name": "a", "seconds": {"kind": "empirical", "values": [1, -1]},
+                          "memory_mb": fixed(1)}]},
+            r"classes\[0\].seconds.values\[1\]: -1 is not allowed: more than 0",
+        ),
+        (
+            {"workload": {"source": "inline", "batches": [{"tasks": [1, 2]}]}},
+            r"workload.batches\[0\].tasks: 2 numbers are not allowed: 1, one for each class",
+        ),
+        (
+            {"workload": {"source": "inline", "batches": [{"tasks": [0]}]}},
+            r"workload.batches\[0\].tasks: none is not allowed: at least one task",
+        ),
+        (
+            {"workload": {"source": "inline",
+                          "batches": [{"time_s": 5, "tasks": [1]}, {"time_s": 3, "tasks": [1]}]}},
+            r"workload.batches\[1\].time_s: 3 is before the one before",
+        ),
+        ({"information": "orakel"}, "information: 'orakel' is not allowed: one of 'oracle' or"),
+        ({"decide_seconds": -1}, "decide_seconds: -1 is not allowed: at least 0"),
+        ({"stage_s": 0.0001}, "stage_s: 0.0001 is not allowed: at least least_stage_s, 0.001"),
+        ({"vm": 3}, "unknown key 'vm'. Did you mean 'vms'"),
+    ],
+)  # fmt: skip
+def test_bad_specs(change, words):
+    with pytest.raises(SpecError, match=words):
+        package.load(spec(**change))
+
+
+def test_fewer_vms_than_classes():
+    with pytest.raises(SpecError, match="vms: 1 is not allowed: at least 2, one for each class"):
+        clusters([(0, [1, 1])], vms=1)
+
+
+def test_each_class_has_a_name_of_its_own():
+    one = {"name": "a", "seconds": fixed(1), "memory_mb": fixed(1)}
+    workload = {"source": "inline", "batches": [{"tasks": [1, 1]}]}
+    with pytest.raises(SpecError, match=r"classes: names \['a', 'a'\] are not allowed: each once"):
+        package.load(spec(classes=[one, one], workload=workload))
+
+
+@pytest.mark.parametrize("variance", ["low", "high"])
+def test_generated_batches_have_the_work_that_was_asked_for(variance):
+    seconds = [2.0, 0.5, 1.0]
+    batches = generate_batches(200, 3600, 50_000, seconds, variance, 600, 0.25, seed=5)
+    assert batches.times[:3].tolist() == [0, 18, 36]
+    assert (batches.tasks >= 1).all()
+    assert (batches.tasks * seconds).sum() == pytest.approx(50_000, rel=0.01)
+
+
+def test_high_variance_is_less_alike_than_low():
+    def likeness(variance):
+        batches = generate_batches(160, 3600, 64_800, np.ones(7), variance, 600, 0.25, seed=1)
+        return similarities(batches.tasks[:80], batches.tasks[80:]).mean()
+
+    assert likeness("low") > 0.95
+    assert likeness("high") < 0.7
+
+
+@pytest.mark.parametrize(
+    ("law", "cv"),
+    [
+        ({"kind": "gamma", "mean": 4, "cv": 0.5}, 0.5),
+        ({"kind": "log-normal", "mean": 4, "cv": 0.5}, 0.5),
+        ({"kind": "empirical", "values": [2, 6]}, 0.5),
+    ],
+)
+def test_laws_have_their_mean_and_variation(law, cv):
+    scenario = package.load(spec(classes=[{"name": "a", "seconds": law, "memory_mb": fixed(1)}]))
+    one = scenario.classes[0].seconds
+    factors = one.factors(np.random.default_rng(1), 20_000)
+    assert one.mean == 4
+    assert one.cv == pytest.approx(cv)
+    assert factors.mean() == pytest.approx(1, rel=0.02)
+    assert factors.std() == pytest.approx(cv, rel=0.03)
+
+
+def test_policies_see_the_same_work():
+    scenario = generated()
+    worlds = []
+    for policy in ("equal", "greedy"):
+        run = scenario.start(seed=2)
+        run.play(scenario.book.resolve(policy))
+        worlds.append(run.world)
+    assert (worlds[0].seconds == worlds[1].seconds).all()
+    assert (worlds[0].memory_mb == worlds[1].memory_mb).all()
+
+
+def test_batches_from_a_file(tmp_path):
+    path = tmp_path / "batches.csv"
+    path.write_text("time_s,class,tasks\n0,a,3\n0,b,4\n5,b,1\n")
+    base = clusters([(0, [1, 1])]).model_dump(mode="json")
+    scenario = package.load({**base, "workload": {"source": "file", "path": str(path)}})
+    batches = scenario.load_batches(0)
+    assert batches.times.tolist() == [0, 5]
+    assert batches.tasks.tolist() == [[3, 4], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("time_s,class,tasks\n0,c,3\n", r"batches.csv, line 2: class: 'c' is not in the scenario"),
+        ("time_s,class,tasks\n0,a,3\n-1,a,3\n", "line 3: time_s: -1 is not allowed: from 0 on"),
+        ("time_s,class,tasks\n0,a,-3\n", "line 2: tasks: -3 is not allowed: at least 0"),
+        ("time_s,class,tasks\n0,a,0\n", "has no tasks: at least one"),
+        ("time_s,class,tasks\n", "has no rows: at least one batch"),
+        ("time_s,class\n0,a\n", "tasks"),
+    ],
+)
+def test_bad_files(tmp_path, text, words):
+    path = tmp_path / "batches.csv"
+    path.write_text(text)
+    base = clusters([(0, [1, 1])]).model_dump(mode="json")
+    scenario = package.load({**base, "workload": {"source": "file", "path": str(path)}})
+    with pytest.raises(CloudarenaError, match=words):
+        scenario.start()
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize("decide_seconds", [0, 0.1])
+def test_a_run_can_be_replayed(cloudarena, tmp_path, suffix, decide_seconds):
+    arguments = ["clusters/hfhc", "--set", f"decide_seconds={decide_seconds}", "--seed", 4]
+    out = tmp_path / "out"
+    code, _, err = cloudarena("run", *arguments, "--policy", "greedy", "--out", out)
+    assert code == 0, err
+    file = out / "decisions.parquet"
+    if suffix == "csv":
+        import pyarrow.csv
+        import pyarrow.parquet
+
+        file = tmp_path / "decisions.csv"
+        pyarrow.csv.write_csv(pyarrow.parquet.read_table(out / "decisions.parquet"), file)
+    code, text, err = cloudarena("run", *arguments, "--policy", f"replay:{file}", "--json")
+    assert code == 0, err
+    assert json.loads(text)["metrics"] == json.loads((out / "metrics.json").read_text())["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("0,x,4,inf,0\n", "line 2: class: 'x' is not in the scenario"),
+        ("1,a,2,inf,0\n1,b,2,inf,0\n", "decision 0 is missing"),
+        ("0,a,9,inf,0\n0,b,2,inf,0\n", "11 VMs are not allowed: exactly 4 in all"),
+        ("0,a,,inf,0\n0,b,2,inf,0\n", "line 2: vms: is required"),
+    ],
+)
+def test_bad_replays(tmp_path, rows, words):
+    path = tmp_path / "plans.csv"
+    path.write_text("decision,class,vms,length_s,evaluations\n" + rows)
+    with pytest.raises(CloudarenaError, match=words):
+        package.simulate(clusters([(0, [1, 1])]), f"replay:{path}")
+
+
+def test_rewards_sum_to_either_metric():
+    for reward, sign in (("makespan_s", -1), ("throughput_per_s", 1)):
+        env = gymnasium.make("cloudarena/clusters-v0", scenario=generated(), reward=reward)
+        env.reset(seed=3)
+        env.action_space.seed(3)
+        total, ended = 0.0, False
+        while not ended:
+            _, gained, ended, _, info = env.step(env.action_space.sample())
+            total += gained
+        assert total == pytest.approx(sign * info["metrics"][reward])
+    with pytest.raises(SpecError, match="reward: 'memory' is not allowed: one of makespan_s"):
+        ClustersScenario.observer(generated(), "memory")
+
+
+def test_the_catalogue_has_the_promised_entries():
+    wanted = {f"clusters/ligo-{vms}" for vms in (20, 32, 64, 128)}
+    wanted |= {f"clusters/{name}" for name in ("lflc", "lfhc", "hflc", "hfhc")}
+    assert wanted <= set(catalogue.names())
+    ligo = package.load("clusters/ligo-128")
+    assert ligo.vms == 128
+    assert sum(ligo.workload.batches[0].tasks) == 18_451
