@@ -15,7 +15,7 @@ filling done again.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -128,7 +128,7 @@ def make_flows(
 def with_slots(flows: Flows, slots: int) -> Flows:
     """The same with room for more flows; slots in use keep their numbers."""
     old = len(flows.slot_route)
-    grown = {}
+    grown: dict[str, Any] = {}
     for name in ("slot_route", "slot_bytes", "slot_target", "slot_next", "slot_before"):
         values = getattr(flows, name)
         more = np.full(slots, NONE, values.dtype)
