@@ -9,7 +9,7 @@ import pytest
 
 from cloudarena.engine.flows import join, make_flows
 from cloudarena.engine.hashing import make_key
-from cloudarena.engine.laws import constant
+from cloudarena.engine.laws import constant, mean
 from cloudarena.errors import SpecError
 from cloudarena.workloads.faas_devices import draw_devices
 from cloudarena.workloads.faas_layouts import (
@@ -28,7 +28,6 @@ from cloudarena.workloads.faas_topology import (
     draw_latency,
     find_routes,
     mbit,
-    mean,
 )
 
 
