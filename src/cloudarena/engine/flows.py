@@ -184,6 +184,8 @@ def leave(flows: Flows, slot: int, time: float) -> float:
     flows.route_flows[route] -= 1
     if flows.route_flows[route] == 0:
         _disappear(flows, route, time)
+    elif flows.counters[LINKS] == 0 and flows.route_rate[route] < np.inf:
+        _open_narrowest(flows, route)  # rounding has hidden its bottleneck
     _share(flows, time)
     _forecast(flows, route)
     return left
