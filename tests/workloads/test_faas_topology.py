@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cloudarena.engine.flows import join, make_flows
 from cloudarena.engine.hashing import make_key
@@ -135,6 +138,27 @@ def test_all_can_reach_all_by_the_fewest_hops(name: str, mix: str) -> None:
     # The same again, and in any order.
     again = find_routes(topology, source[::-1], target[::-1])
     assert (again.bytes_s[::-1] == routes.bytes_s[: len(source)]).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=12), st.data())
+def test_routes_in_any_graph(edges: list[tuple[int, int]], data: st.DataObject) -> None:
+    # A line through all, so that each can be reached, and ways across.
+    line = [(k, k + 1) for k in range(7)]
+    nodes = [InlineNode(str(k), "nuc") for k in range(8)]
+    ends = [*line, *((a, b) for a, b in edges if a != b)]
+    links = [InlineLink(str(a), str(b), 1.0 + a, 1.0 + b, constant(0.5)) for a, b in ends]
+    topology = inline_topology(nodes, links, registry="0")
+    source = data.draw(st.lists(st.integers(0, 7), min_size=1, max_size=5))
+    target = data.draw(st.lists(st.integers(0, 7), min_size=len(source), max_size=len(source)))
+    routes = find_routes(topology, source, target)
+    for route, (a, b) in enumerate(zip(source, target, strict=True)):
+        names = links_of(topology, routes, route)
+        assert len(names) == hops_between(topology, a, b)
+        assert routes.latency_s[route] == 0.5 * len(names)
+        stops = [str(a), *(name.split(" to ")[1] for name in names)]
+        assert names == [f"{k} to {m}" for k, m in pairwise(stops)]
+        assert stops[-1] == str(b)
 
 
 def test_routes_are_what_flows_take() -> None:

@@ -287,12 +287,14 @@ def azure_2021_requests(
     arrival, function = trace.arrival_s[begin:end] - first_s, trace.function[begin:end]
     duration = trace.duration_s[begin:end]
     counts = np.bincount(function, minlength=len(trace.names))
+    ours = np.full(len(trace.names), len(functions))
+    for k, rows in enumerate(_assigned(path, counts, len(functions), assignment)):
+        ours[rows] = k
+    by_function = np.argsort(ours[function], kind="stable")
+    ends = np.cumsum(np.bincount(ours[function], minlength=len(functions)))[: len(functions)]
     parts, durations = [], []
-    for name, rows in zip(
-        functions, _assigned(path, counts, len(functions), assignment), strict=True
-    ):
+    for name, own in zip(functions, np.split(by_function, ends), strict=False):
         rng = stream(seed, f"requests/{name}")
-        own = np.flatnonzero(np.isin(function, rows))
         copies = _scaled(rng, np.ones(len(own), np.int64), load_scale)
         number = np.arange(copies.sum()) - np.repeat(np.cumsum(copies) - copies, copies)
         gaps = np.diff(arrival[own], append=duration_s)
