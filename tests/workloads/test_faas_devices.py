@@ -26,6 +26,7 @@ from cloudarena.workloads.faas_functions import (
     image_named,
     resource_use,
     runs_on,
+    start_time,
 )
 
 MEAN_SECONDS = {
@@ -79,6 +80,13 @@ def test_all_pairs_have_laws_within_their_bounds() -> None:
     for number, law in enumerate(laws):
         assert 0 < law.least < draw(table, number, 0.5) < law.most
         assert law.least <= draw(table, number, 1e-12) <= draw(table, number, 1 - 1e-12) <= law.most
+
+
+@pytest.mark.parametrize(
+    ("device", "seconds"), [("rpi3", 6.479), ("nano", 2.162), ("nuc", 2.238), ("xeongpu", 6.936)]
+)
+def test_mean_start_times_are_the_published_ones(device: str, seconds: float) -> None:
+    assert mean(start_time(device)) == pytest.approx(seconds, abs=0.001)
 
 
 def test_uses_are_shares() -> None:

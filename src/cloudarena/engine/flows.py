@@ -199,8 +199,10 @@ def next_finish(flows: Flows) -> float:
 
 @lean
 def finishing(flows: Flows) -> int:
-    """The slot of the flow that finishes next; of several that of the lowest route, then the
-    one that joined first."""
+    """The slot of the flow that finishes next.
+
+    Of several that of the lowest route, and on that the one that joined first.
+    """
     return flows.route_first[first_ringing(flows.finishes)]
 
 

@@ -211,3 +211,14 @@ RESOURCE_USE: dict[str, dict[str, Row]] = {
 }
 """By image and device, of one running request on an otherwise idle device: the shares of all cores,
 of the accelerator and of all memory, and bytes a second to and from disk and network."""
+
+START_TIMES: dict[str, Row] = {
+    "board": (0.719492, 1.79392332, 3.6903296, 2.495928, 24.68936),
+    "jetson": (0.00897732, -27.9170547, 30.0775517, 1.51058, 2.838777),
+    "nuc": (0.00291431, -93.2468083, 95.4831176, 1.43843, 3.182549),
+    "cloud": (0.00274842, -165.771666, 172.710148, 5.131886, 8.278878),
+}
+"""How long a container takes to start whose image is on the node: the same parameters; seconds.
+
+Source: the pods that serve a model in faas-sim's sim/oracle/data/distributions.py (Rausch et al.).
+"""

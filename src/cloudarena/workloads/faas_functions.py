@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from cloudarena.engine.laws import Law, log_normal
 from cloudarena.errors import SpecError, nearest
-from cloudarena.workloads.faas_devices import Accelerator
-from cloudarena.workloads.faas_figures import EXECUTION_TIMES, RESOURCE_USE
+from cloudarena.workloads.faas_devices import Accelerator, device_named
+from cloudarena.workloads.faas_figures import EXECUTION_TIMES, RESOURCE_USE, START_TIMES
 
 MB, MIB = 10**6, 2**20
 WORKERS = 4
@@ -154,3 +154,11 @@ def resource_use(image: str, device: str) -> ResourceUse | None:
     if not runs_on(image, device):
         return None
     return ResourceUse(*RESOURCE_USE[image][_figures_device(image, device)])
+
+
+def start_time(device: str) -> Law:
+    """How long a container takes to start on a device that has its image, in seconds."""
+    found = device_named(device)
+    if found.tier == "edge":
+        return log_normal(*START_TIMES["jetson" if found.accelerator == "gpu" else "board"])
+    return log_normal(*START_TIMES["nuc" if found.tier == "fog" else "cloud"])
