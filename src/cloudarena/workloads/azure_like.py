@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cloudarena.engine.compiled import compiled, inner
 from cloudarena.engine.streams import stream
 from cloudarena.errors import SpecError
+from cloudarena.workloads.quotas import draw_by_quota
 from cloudarena.workloads.vms import VmWorkload, offsets
 
 MONTH_TICKS = 8638
@@ -71,8 +72,8 @@ def generate(
     memory_gb = np.empty(vms)
     for code, shares in enumerate(MEMORY_SHARE):
         members = np.flatnonzero(cores_code == code)
-        memory_gb[members] = np.asarray(MEMORY_GB)[_quota(rng, len(members), shares)]
-    category = _quota(rng, vms, CATEGORY_SHARE)
+        memory_gb[members] = np.asarray(MEMORY_GB)[draw_by_quota(rng, len(members), shares)]
+    category = draw_by_quota(rng, vms, CATEGORY_SHARE)
     level = _levels(rng, lifetime, cpu_percent)
     amplitude = np.where(category == 1, 0.1 + 0.5 * rng.random(vms), 0.25 * rng.random(vms))
     peak_hour = 14.0 + 2.0 * rng.standard_normal(vms)
@@ -97,15 +98,6 @@ def generate(
         first_reading=first_reading,
         readings=readings,
     )
-
-
-def _quota(rng: np.random.Generator, count: int, shares: tuple[float, ...]) -> NDArray[np.int64]:
-    """Codes 0, 1, ... in random order, each as often as its share says (largest remainder)."""
-    exact = np.asarray(shares) / np.sum(shares) * count
-    counts = np.floor(exact).astype(np.int64)
-    for code in np.argsort(counts - exact, kind="stable")[: count - counts.sum()]:
-        counts[code] += 1
-    return rng.permutation(np.repeat(np.arange(len(shares)), counts))
 
 
 def _strata(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
@@ -145,7 +137,7 @@ def _lifetimes(
     law = np.empty(vms)
     median, sigma = RESIDUAL_LIFETIME
     law[month_long:initial] = median * np.exp(sigma * ndtri(_strata(rng, initial - month_long)))
-    kind = _quota(rng, vms - initial, tuple(share for share, _, _ in LIFETIMES))
+    kind = draw_by_quota(rng, vms - initial, tuple(share for share, _, _ in LIFETIMES))
     later = np.empty(vms - initial)
     for code, (_, median, sigma) in enumerate(LIFETIMES):
         members = np.flatnonzero(kind == code)
@@ -179,9 +171,9 @@ def _lifetimes(
 def _cores(rng: np.random.Generator, long_lived: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Core buckets: the published mix over all VMs, a smaller one among the long-lived."""
     vms, long_count = len(long_lived), int(long_lived.sum())
-    codes = _quota(rng, vms, CORES_SHARE)
+    codes = draw_by_quota(rng, vms, CORES_SHARE)
     quota = np.bincount(codes, minlength=len(CORES))
-    wanted = np.bincount(_quota(rng, long_count, CORES_SHARE_LONG), minlength=len(CORES))
+    wanted = np.bincount(draw_by_quota(rng, long_count, CORES_SHARE_LONG), minlength=len(CORES))
     counts = np.minimum(wanted, quota)
     while counts.sum() < long_count:
         counts[np.argmax(quota - counts)] += 1

@@ -1,0 +1,227 @@
+"""Laws of random times: constant, exponential, normal and shifted log-normal, within bounds.
+
+One uniform number gives one draw, by the inverse of the distribution function between the bounds:
+nothing is rejected, and with common random numbers two policies draw the same from the same law.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.engine.compiled import compiled, inner, lean
+from cloudarena.errors import SpecError
+
+CONSTANT, EXPONENTIAL, NORMAL, LOG_NORMAL = range(4)
+
+
+class Law(NamedTuple):
+    """A law, truncated to ``least <= X <= most``.
+
+    With Z standard normal and E exponential of mean 1, X is ``loc`` (CONSTANT), ``loc + scale E``
+    (EXPONENTIAL), ``loc + scale Z`` (NORMAL) or ``loc + scale exp(sigma Z)`` (LOG_NORMAL).
+    """
+
+    kind: int
+    loc: float
+    scale: float = 0.0
+    sigma: float = 0.0
+    least: float = -math.inf
+    most: float = math.inf
+
+
+def constant(value: float) -> Law:
+    """Always the same."""
+    return Law(CONSTANT, value)
+
+
+def exponential(mean: float) -> Law:
+    """Exponential times."""
+    return _checked(Law(EXPONENTIAL, 0.0, mean))
+
+
+def normal(mean: float, deviation: float, least: float = 0.0, most: float = math.inf) -> Law:
+    """Normal, by default without what is below 0."""
+    return _checked(Law(NORMAL, mean, deviation, 0.0, least, most))
+
+
+def log_normal(
+    sigma: float, loc: float, scale: float, least: float = -math.inf, most: float = math.inf
+) -> Law:
+    """``loc + scale exp(sigma Z)``: the parameters of SciPy's ``lognorm``."""
+    return _checked(Law(LOG_NORMAL, loc, scale, sigma, least, most))
+
+
+def _checked(law: Law) -> Law:
+    if not (law.scale > 0 and math.isfinite(law.scale)):
+        raise SpecError(f"scale: {law.scale:g} is not allowed: a number more than 0")
+    if law.kind == LOG_NORMAL and not (law.sigma > 0 and math.isfinite(law.sigma)):
+        raise SpecError(f"sigma: {law.sigma:g} is not allowed: a number more than 0")
+    low, high = _probabilities(law)
+    if not high - low > 1e-9:
+        raise SpecError(
+            f"bounds: {law.least:g} to {law.most:g} are not allowed: the law hardly ever "
+            "falls between them"
+        )
+    return law
+
+
+def _phi(z: float) -> float:
+    """The distribution function of a standard normal number."""
+    return 0.5 * math.erfc(-z / math.sqrt(2.0))
+
+
+def _standard(law: Law, bound: float) -> float:
+    """Where a bound lies on the scale of Z or E."""
+    place = (bound - law.loc) / law.scale
+    if law.kind != LOG_NORMAL:
+        return place
+    if place <= 0.0:
+        return -math.inf
+    return math.log(place) / law.sigma if math.isfinite(place) else math.inf
+
+
+def _probabilities(law: Law) -> tuple[float, float]:
+    """The probabilities that the law without bounds falls below the one and the other bound."""
+    if law.kind == CONSTANT:
+        return 0.0, 1.0
+    least, most = _standard(law, law.least), _standard(law, law.most)
+    if law.kind == EXPONENTIAL:
+        return -math.expm1(-max(least, 0.0)), -math.expm1(-max(most, 0.0))
+    return _phi(least), _phi(most)
+
+
+def mean(law: Law) -> float:
+    """The mean of a law within its bounds."""
+    if law.kind == CONSTANT:
+        return law.loc
+    low, high = _probabilities(law)
+    a, b = _standard(law, law.least), _standard(law, law.most)
+    if law.kind == EXPONENTIAL:
+        a = max(a, 0.0)
+        above = (b + 1.0) * math.exp(-b) if math.isfinite(b) else 0.0
+        part = (a + 1.0) * math.exp(-a) - above
+    elif law.kind == NORMAL:
+        part = (math.exp(-0.5 * a * a) - math.exp(-0.5 * b * b)) / math.sqrt(2.0 * math.pi)
+    else:
+        part = math.exp(0.5 * law.sigma**2) * (_phi(b - law.sigma) - _phi(a - law.sigma))
+    return law.loc + law.scale * part / (high - low)
+
+
+class Laws(NamedTuple):
+    """Many laws as arrays, for kernels."""
+
+    kind: NDArray[np.int64]
+    loc: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    sigma: NDArray[np.float64]
+    least: NDArray[np.float64]
+    most: NDArray[np.float64]
+    low: NDArray[np.float64]  # the probability below the least, without bounds
+    high: NDArray[np.float64]
+
+
+def make_laws(laws: Sequence[Law]) -> Laws:
+    """Laws as arrays, in the same order."""
+    bounds = [_probabilities(law) for law in laws]
+    return Laws(
+        kind=np.array([law.kind for law in laws], np.int64),
+        loc=np.array([law.loc for law in laws], np.float64),
+        scale=np.array([law.scale for law in laws], np.float64),
+        sigma=np.array([law.sigma for law in laws], np.float64),
+        least=np.array([law.least for law in laws], np.float64),
+        most=np.array([law.most for law in laws], np.float64),
+        low=np.array([low for low, _ in bounds], np.float64),
+        high=np.array([high for _, high in bounds], np.float64),
+    )
+
+
+@lean
+def draw(laws: Laws, law: int, uniform: float) -> float:
+    """The value of a law for a uniform number between 0 and 1, neither included."""
+    kind = laws.kind[law]
+    if kind == CONSTANT:
+        return laws.loc[law]
+    share = laws.low[law] + uniform * (laws.high[law] - laws.low[law])
+    if kind == EXPONENTIAL:
+        place = -np.log1p(-share)
+    elif kind == NORMAL:
+        place = normal_quantile(share)
+    else:
+        place = np.exp(laws.sigma[law] * normal_quantile(share))
+    value = laws.loc[law] + laws.scale[law] * place
+    return min(max(value, laws.least[law]), laws.most[law])
+
+
+@compiled
+def draw_all(laws: Laws, law: int, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values of a law for many uniform numbers."""
+    values = np.empty(len(uniforms))
+    for k in range(len(uniforms)):
+        values[k] = draw(laws, law, uniforms[k])
+    return values
+
+
+CENTRE = (
+    (2509.0809287301226727, 5226.495278852854561),
+    (33430.575583588128105, 28729.085735721942674),
+    (67265.770927008700853, 39307.89580009271061),
+    (45921.953931549871457, 21213.794301586595867),
+    (13731.693765509461125, 5394.1960214247511077),
+    (1971.5909503065514427, 687.1870074920579083),
+    (133.14166789178437745, 42.313330701600911252),
+    (3.387132872796366608, 1.0),
+)
+TAIL = (
+    (7.7454501427834140764e-4, 1.05075007164441684324e-9),
+    (0.0227238449892691845833, 5.475938084995344946e-4),
+    (0.24178072517745061177, 0.0151986665636164571966),
+    (1.27045825245236838258, 0.14810397642748007459),
+    (3.64784832476320460504, 0.68976733498510000455),
+    (5.7694972214606914055, 1.6763848301838038494),
+    (4.6303378461565452959, 2.05319162663775882187),
+    (1.42343711074968357734, 1.0),
+)
+FAR_TAIL = (
+    (2.01033439929228813265e-7, 2.04426310338993978564e-15),
+    (2.71155556874348757815e-5, 1.4215117583164458887e-7),
+    (0.0012426609473880784386, 1.8463183175100546818e-5),
+    (0.026532189526576123093, 7.868691311456132591e-4),
+    (0.29656057182850489123, 0.0148753612908506148525),
+    (1.7848265399172913358, 0.13692988092273580531),
+    (5.4637849111641143699, 0.59983220655588793769),
+    (6.6579046435011037772, 1.0),
+)
+"""Coefficients of normal quantiles."""
+
+
+@lean
+def normal_quantile(share: float) -> float:
+    """The standard normal number below which a share falls; to 16 digits.
+
+    Algorithm AS 241 (Wichura, "The percentage points of the normal distribution", Applied
+    Statistics 37, 1988): ratios of polynomials, in the centre and in two parts of the tails.
+    """
+    q = share - 0.5
+    if abs(q) <= 0.425:
+        return q * _ratio(CENTRE, 0.180625 - q * q)
+    tail = share if q < 0.0 else 1.0 - share
+    if tail <= 0.0:
+        return -np.inf if q < 0.0 else np.inf
+    r = np.sqrt(-np.log(tail))
+    quantile = _ratio(TAIL, r - 1.6) if r <= 5.0 else _ratio(FAR_TAIL, r - 5.0)
+    return -quantile if q < 0.0 else quantile
+
+
+@inner
+def _ratio(coefficients: tuple[tuple[float, float], ...], r: float) -> float:
+    """A ratio of polynomials; the coefficients above and below, of the highest power first."""
+    above, below = 0.0, 0.0
+    for k in range(len(coefficients)):
+        above = above * r + coefficients[k][0]
+        below = below * r + coefficients[k][1]
+    return above / below
