@@ -244,12 +244,14 @@ class Scenario(Spec, ABC):
     example: ClassVar[str]
     """The entry of the catalogue that stands for the kind, in learning and in checks."""
     default_policy: ClassVar[str]
-    """The policy of a run when nobody names one."""
+    """The policy of a run when neither the user nor the spec names one."""
     book: ClassVar[PolicyBook]
     """The built-in policies."""
 
     scenario: str
     description: str = ""
+    policy: str | None = None
+    """The policy of a run when the user names none, such as ``utilisation:high=0.9``."""
     record: RecordLevel = "summary"
 
     _name: str = PrivateAttr(default="")

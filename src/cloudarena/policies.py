@@ -131,6 +131,11 @@ class PolicyBook:
         """The names of the policies that are functions of arrays, and so run compiled."""
         return list(self._policies)
 
+    def parameters(self, name: str) -> list[str]:
+        """The parameters of a built-in policy, which may follow its name."""
+        factory = self._factories.get(name)
+        return [] if factory is None else list(inspect.signature(factory).parameters)
+
     def describe(self, name: str) -> str:
         """The first line of what a policy says about itself."""
         holder = self._policies.get(name) or self._factories[name]
@@ -171,7 +176,7 @@ class PolicyBook:
         import yaml
 
         factory = self._factories[name]
-        known = list(inspect.signature(factory).parameters)
+        known = self.parameters(name)
         values = {}
         for setting in settings:
             key, separator, value = setting.partition("=")

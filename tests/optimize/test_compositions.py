@@ -111,9 +111,7 @@ def test_seeds_are_the_front_of_the_mean_model():
 def cluster_models(draw, numbers):
     classes = draw(st.integers(2, 4))
     space = Compositions(classes + draw(st.integers(0, 5)), classes, draw(st.booleans()))
-    load, memory = (
-        draw(st.lists(numbers, min_size=classes, max_size=classes)) for _ in range(2)
-    )
+    load, memory = (draw(st.lists(numbers, min_size=classes, max_size=classes)) for _ in range(2))
     return ClusterModel(space, load, np.ones(classes), memory)
 
 
