@@ -244,12 +244,14 @@ class Scenario(Spec, ABC):
     example: ClassVar[str]
     """The entry of the catalogue that stands for the kind, in learning and in checks."""
     default_policy: ClassVar[str]
-    """The policy of a run when nobody names one."""
+    """The policy of a run when neither the user nor the spec names one."""
     book: ClassVar[PolicyBook]
     """The built-in policies."""
 
     scenario: str
     description: str = ""
+    policy: str | None = None
+    """The policy of a run when the user names none, such as ``utilisation:high=0.9``."""
     record: RecordLevel = "summary"
 
     _name: str = PrivateAttr(default="")
@@ -281,6 +283,10 @@ class Scenario(Spec, ABC):
     def union_branches(cls) -> tuple[str, ...]:
         """The tags of the scenario's tagged unions, which error messages leave out."""
         return ()
+
+    def compared_policies(self) -> list[str]:
+        """The built-in policies that are compared when nobody names any."""
+        return self.book.compared_names(getattr(self, "known", ()))
 
     @abstractmethod
     def start(self, seed: int = 0, record: RecordLevel | None = None) -> Simulation:

@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -131,12 +131,21 @@ class PolicyBook:
         """The names of the policies that are functions of arrays, and so run compiled."""
         return list(self._policies)
 
-    def compared_names(self) -> list[str]:
+    def compared_names(self, known: Collection[str] = ()) -> list[str]:
         """What is compared when nobody names policies.
 
-        The compiled ones, or all where none is compiled; none that looks into the future.
+        The compiled ones that need no more than is ``known``, or all where none is compiled; none
+        that looks into the future.
         """
-        return [name for name in self._policies or self._factories if "oracle" not in name]
+        names = [
+            name for name, one in self._policies.items() if not one.needs or one.needs in known
+        ]
+        return names or [name for name in self._factories if "oracle" not in name]
+
+    def parameters(self, name: str) -> list[str]:
+        """The parameters of a built-in policy, which may follow its name."""
+        factory = self._factories.get(name)
+        return [] if factory is None else list(inspect.signature(factory).parameters)
 
     def describe(self, name: str) -> str:
         """The first line of what a policy says about itself."""
@@ -178,7 +187,7 @@ class PolicyBook:
         import yaml
 
         factory = self._factories[name]
-        known = list(inspect.signature(factory).parameters)
+        known = self.parameters(name)
         values = {}
         for setting in settings:
             key, separator, value = setting.partition("=")

@@ -1,6 +1,7 @@
 """The named scenarios, and scenarios from files.
 
-An entry ``vm/toy`` is the file ``vm/toy.yaml`` in this folder.
+An entry ``vm/toy`` is the file ``vm/toy.yaml`` in this folder. What ``cloudarena optimize`` tries
+for it is in ``vm/toy.optimize.yaml``, if there is such a file.
 """
 
 from __future__ import annotations
@@ -19,12 +20,24 @@ from cloudarena.errors import SpecError, nearest
 from cloudarena.scenarios import kinds, scenario_class
 
 FOLDER = Path(__file__).parent
+STUDY = ".optimize.yaml"
+"""The ending of files that say what is optimised."""
 
 
 def names() -> list[str]:
     """The names of the catalogue."""
     return sorted(
-        file.relative_to(FOLDER).with_suffix("").as_posix() for file in FOLDER.rglob("*.yaml")
+        file.relative_to(FOLDER).with_suffix("").as_posix()
+        for file in FOLDER.rglob("*.yaml")
+        if not file.name.endswith(STUDY)
+    )
+
+
+def studies() -> list[str]:
+    """The names for which there is a file that says what ``cloudarena optimize`` tries."""
+    return sorted(
+        file.relative_to(FOLDER).as_posix().removesuffix(STUDY)
+        for file in FOLDER.rglob(f"*{STUDY}")
     )
 
 
@@ -34,7 +47,9 @@ def describe(name: str) -> str:
 
 
 def load(
-    spec: str | Path | Mapping[str, Any], overrides: Sequence[str] | Mapping[str, Any] = ()
+    spec: str | Path | Mapping[str, Any],
+    overrides: Sequence[str] | Mapping[str, Any] = (),
+    folder: Path | None = None,
 ) -> Scenario:
     """A scenario from a name of the catalogue, a YAML file, or a dict.
 
@@ -42,15 +57,21 @@ def load(
         spec: such as ``vm/azure-like-10k``, ``my-cloud.yaml`` or ``{"scenario": "vm", ...}``.
         overrides: changes such as ``["oversubscription.cpu=1.15", "machines[0].count=50"]``, or
             the same as a dict from key to value.
+        folder: where relative paths in a dict start from.
     """
-    data, name, folder = read_spec(spec)
-    pairs = overrides.items() if isinstance(overrides, Mapping) else map(_split_override, overrides)
-    for key, value in pairs:
+    data, name, home = read_spec(spec)
+    folder = home or folder
+    for key, value in read_overrides(overrides).items():
         _override(data, key, value)
     kind = data.get("scenario")
     if kind is None:
         raise SpecError(f"{name}: scenario: is required: one of {', '.join(kinds())}")
     return scenario_class(str(kind)).parse(data, name, folder)
+
+
+def read_overrides(overrides: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Changes such as ``["oversubscription.cpu=1.15"]`` as a dict from key to value."""
+    return dict(overrides if isinstance(overrides, Mapping) else map(_split_override, overrides))
 
 
 def read_spec(spec: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str, Path | None]:
@@ -67,16 +88,21 @@ def read_spec(spec: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str
         raise SpecError(
             f"{text!r} is neither a file nor a scenario of the catalogue.{nearest(text, names())}"
         )
+    return read_yaml(path, text), text, path.parent
+
+
+def read_yaml(path: Path, name: str) -> dict[str, Any]:
+    """The mapping of a YAML file; errors call the file by ``name``."""
     try:
         data = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise SpecError(f"{text}, line {line}: {error.problem}") from None
+        raise SpecError(f"{name}, line {line}: {error.problem}") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SpecError(f"{text}: cannot be read: {error}") from None
+        raise SpecError(f"{name}: cannot be read: {error}") from None
     if not isinstance(data, dict):
-        raise SpecError(f"{text}: is not a mapping of keys")
-    return data, text, path.parent
+        raise SpecError(f"{name}: is not a mapping of keys")
+    return data
 
 
 class _UniqueKeys(yaml.SafeLoader):

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from cloudarena.catalogue import load
 from cloudarena.contract import Metric, Policy, Scenario
 from cloudarena.errors import CloudarenaError
+from cloudarena.experiments.pool import check_workers, compile_once, in_parallel
 from cloudarena.experiments.simulate import simulate
-from cloudarena.policies import ArrayPolicy, policy_name
+from cloudarena.policies import policy_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -188,7 +189,7 @@ def compare(
 
     Args:
         scenario: a scenario, a name of the catalogue, a YAML file or a dict.
-        policies: names or callables; by default the book's ``compared_names``.
+        policies: names or callables; by default the scenario's ``compared_policies``.
         replications: how often each policy runs, with the seeds ``seed``, ``seed + 1``, ...
         seed: of the first replication.
         workers: processes; -1 is one for each core. The result does not depend on it.
@@ -198,20 +199,18 @@ def compare(
         scenario = load(scenario)
     if replications < 1:
         raise CloudarenaError(f"replications: {replications} is not allowed: at least 1")
-    if workers == 0 or workers < -1:
-        raise CloudarenaError(f"workers: {workers} is not allowed: at least 1, or -1 for all cores")
-    chosen = list(policies or scenario.book.compared_names())
+    check_workers(workers)
+    chosen = list(policies or scenario.compared_policies())
     names = tuple(policy_name(policy) for policy in chosen)
     for name in names:
         if names.count(name) > 1:
             raise CloudarenaError(f"policies: {name!r} stands twice")
-    for policy in chosen:  # found, checked and compiled once, before the workers start
-        resolved = scenario.book.resolve(policy)
-        if isinstance(resolved, ArrayPolicy):
-            resolved.machine_code  # noqa: B018
+    for policy in chosen:
+        compile_once(scenario, policy)
     values = {metric.name: np.empty((len(names), replications)) for metric in scenario.measures}
     samples: dict[str, dict[str, pa.Table]] = {}
-    finished = _replications(scenario, chosen, replications, seed, workers)
+    jobs = [(scenario, chosen, replication, seed) for replication in range(replications)]
+    finished = in_parallel(_replication, jobs, workers)
     for done, (replication, results) in enumerate(finished, start=1):
         for k, (metrics, tables) in enumerate(results):
             for name in values:
@@ -224,21 +223,6 @@ def compare(
 
 
 Measured = list[tuple[dict[str, float], "dict[str, pa.Table]"]]
-
-
-def _replications(
-    scenario: Scenario, policies: list[str | Policy], replications: int, seed: int, workers: int
-) -> Any:
-    """Yields each replication and what its policies measured, as they come."""
-    from joblib import Parallel, delayed
-
-    jobs = (
-        delayed(_replication)(scenario, policies, replication, seed)
-        for replication in range(replications)
-    )
-    if workers == 1 or replications == 1:
-        return (function(*arguments) for function, arguments, _ in jobs)
-    return Parallel(n_jobs=workers, return_as="generator_unordered")(jobs)
 
 
 def _replication(

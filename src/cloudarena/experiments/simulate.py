@@ -22,14 +22,14 @@ def simulate(
 
     Args:
         scenario: a scenario, a name of the catalogue, a YAML file or a dict.
-        policy: a name, ``replay:FILE``, ``FILE.py:FUNCTION`` or any callable; the scenario's
-            own choice by default.
+        policy: a name, ``replay:FILE``, ``FILE.py:FUNCTION`` or any callable; by default the one
+            that the spec names, else that of its kind.
         seed: decides everything that is random.
         record: how much to keep; as the scenario says by default.
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
-    named = scenario.default_policy if policy is None else policy
+    named = scenario.policy or scenario.default_policy if policy is None else policy
     chosen = scenario.book.resolve(named)
     prepare = getattr(chosen, "start", None)
     if prepare is not None:

@@ -7,6 +7,7 @@ and returns a ``Selection``: what to take, how good it is, how sure that is, and
 from collections.abc import Callable
 
 from cloudarena.optimize.alignment import Alignment
+from cloudarena.optimize.auto import auto
 from cloudarena.optimize.blind_pick import blind_pick, blind_pick_size, hit_probability
 from cloudarena.optimize.cluster_model import ClusterModel
 from cloudarena.optimize.compositions import Compositions
@@ -23,10 +24,12 @@ from cloudarena.optimize.nsga2 import nsga2
 from cloudarena.optimize.ocba import ocba, ocba_allocation, ocba_m, ocba_m_allocation
 from cloudarena.optimize.order import Omega, OrderCurve, noise_level_411
 from cloudarena.optimize.problem import Encoding, FunctionProblem, Objective, Problem, Subset
+from cloudarena.optimize.remembered import Remembered
 from cloudarena.optimize.selection import Selection
 from cloudarena.optimize.speed_up import SpeedUp, speed_up
 
 METHODS: dict[str, Callable[..., Selection]] = {
+    "auto": auto,
     "monte-carlo": monte_carlo,
     "blind-pick": blind_pick,
     "los": los,
@@ -53,9 +56,11 @@ __all__ = [
     "OrderCurve",
     "Problem",
     "Progress",
+    "Remembered",
     "Selection",
     "SpeedUp",
     "Subset",
+    "auto",
     "blind_pick",
     "blind_pick_size",
     "designed_sample",

@@ -119,12 +119,12 @@ class ClusterModel(Problem):
         if self.common_random_numbers:
             work, memory = self._draws(replications)
             times = work / theta[:, None, :]
-            held = _weighted(self._weights(theta)[:, None, :], memory)
+            held = weighted(self._weights(theta)[:, None, :], memory)
         else:
             drawn = [self._draws(replications, int(design)) for design in designs]
             times = np.stack([work for work, _ in drawn]) / theta[:, None, :]
             memories = np.stack([memory for _, memory in drawn])
-            held = _weighted(self._weights(theta)[:, None, :], memories)
+            held = weighted(self._weights(theta)[:, None, :], memories)
         return np.stack((self._makespans(times), held), axis=2)
 
     def summarise(self, designs: Ints, replications: Ints) -> Moments:
@@ -141,15 +141,15 @@ class ClusterModel(Problem):
         weights = self._weights(theta)
         deviations = memory - memory.mean(axis=0)
         products = deviations.T @ deviations
-        mean[:, 1] = _weighted(weights, memory.mean(axis=0))
-        by_class = np.stack([_weighted(weights, row) for row in products], axis=1)
-        squares[:, 1] = np.maximum(_weighted(weights, by_class), 0.0)
+        mean[:, 1] = weighted(weights, memory.mean(axis=0))
+        by_class = np.stack([weighted(weights, row) for row in products], axis=1)
+        squares[:, 1] = np.maximum(weighted(weights, by_class), 0.0)
         return Moments(np.full(len(theta), len(replications)), mean, squares)
 
     def mean_model(self, designs: Ints) -> Floats:
         """Both objectives if times and memory are always their means."""
         theta = self.theta(designs).astype(np.float64)
-        held = _weighted(self._weights(theta), self.memory)
+        held = weighted(self._weights(theta), self.memory)
         return np.column_stack(((self.load / theta).max(axis=1), held))
 
     def _makespans(self, times: Floats) -> Floats:
@@ -213,7 +213,7 @@ def merge_fronts(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Ints]:
     return both[front], rows[front]
 
 
-def _weighted(weights: Floats, values: Floats) -> Floats:
+def weighted(weights: Floats, values: Floats) -> Floats:
     """Sums over classes, which come last, in their order.
 
     A matrix product would be as quick, but rounds a row in another way beside other rows.

@@ -15,10 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.optimize.checks import Ints, check_vector, check_whole
+from cloudarena.optimize.checks import Floats, Ints, check_vector, check_whole
+from cloudarena.optimize.cluster_model import weighted
 from cloudarena.optimize.compositions import Compositions
-
-ROUNDING = 1e-9
 
 
 def mean_model_seeds(space: Compositions, load: ArrayLike, memory: ArrayLike) -> Ints:
@@ -37,15 +36,27 @@ def mean_model_seeds(space: Compositions, load: ArrayLike, memory: ArrayLike) ->
     held = check_vector("memory", memory, space.classes, 0.0)
     most = space.vms - space.classes + 1
     makespans = np.unique(work[:, None] / np.arange(1, most + 1))
-    needed = np.ceil(work / makespans[:, None] - ROUNDING).astype(np.int64)
+    needed = _needed_vms(work, makespans[:, None])
     feasible = needed.sum(axis=1) <= space.vms
     shares, makespans = needed[feasible], makespans[feasible]
     if not space.allow_idle:
         shares[:, np.argmin(held)] += space.vms - shares.sum(axis=1)
     # From the shortest makespan on, each must hold less than all before.
-    total = shares @ held
+    total = weighted(shares.astype(np.float64), held)
     best_before = np.minimum.accumulate(np.concatenate(([np.inf], total[:-1])))
     return space.check(shares[total < best_before])
+
+
+def _needed_vms(work: Floats, makespan: Floats) -> Ints:
+    """The fewest VMs with ``work / vms <= makespan``, exactly as numbers are rounded.
+
+    The quotient may be rounded up past a whole number or down to it, so it is checked; a tolerance
+    instead would take makespans for one that differ by less.
+    """
+    vms = np.maximum(np.ceil(work / makespan), 1.0)
+    vms = np.where((vms > 1.0) & (work / np.maximum(vms - 1.0, 1.0) <= makespan), vms - 1.0, vms)
+    vms = np.where(work / vms > makespan, vms + 1.0, vms)
+    return vms.astype(np.int64)
 
 
 def designed_sample(

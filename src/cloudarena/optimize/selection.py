@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -28,12 +29,26 @@ class Estimates(NamedTuple):
     mean: Floats  # (designs, objectives)
     low: Floats
     high: Floats
+    replications: Ints  # (designs,)
 
     def at(self, places: Ints) -> Estimates:
         """Those of some of the designs."""
+        designs, mean, low, high, replications = self
         return Estimates(
-            self.designs[places], self.mean[places], self.low[places], self.high[places]
+            designs[places], mean[places], low[places], high[places], replications[places]
         )
+
+    def plain(self, place: int, objectives: Sequence[Objective]) -> dict[str, dict[str, Any]]:
+        """The objectives of one of the designs as plain values for JSON."""
+        return {
+            objective.name: {
+                "mean": _plain(self.mean[place, k]),
+                "low": _plain(self.low[place, k]),
+                "high": _plain(self.high[place, k]),
+                "direction": objective.direction,
+            }
+            for k, objective in enumerate(objectives)
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +89,6 @@ class Selection:
     def summary(self) -> dict[str, Any]:
         """Plain values for JSON."""
         place = int(np.flatnonzero(self.estimates.designs == self.best)[0])
-        values = {
-            objective.name: {
-                "mean": _plain(self.estimates.mean[place, k]),
-                "low": _plain(self.estimates.low[place, k]),
-                "high": _plain(self.estimates.high[place, k]),
-                "direction": objective.direction,
-            }
-            for k, objective in enumerate(self.objectives)
-        }
         return {
             "method": self.method,
             "designs": self.designs,
@@ -90,7 +96,7 @@ class Selection:
             "selected": self.selected.tolist(),
             "front": self.front.designs.tolist(),
             "chosen": self.chosen.tolist(),
-            "objectives": values,
+            "objectives": self.estimates.plain(place, self.objectives),
             "confidence": self.confidence,
             "alignment_probability": _plain(self.alignment.probability),
             "alignment": str(self.alignment),
@@ -174,7 +180,7 @@ def intervals(designs: Ints, values: Moments, confidence: float) -> Estimates:
     with np.errstate(invalid="ignore"):
         quantile = stdtrit(np.maximum(values.counts - 1.0, 1.0), (1.0 + confidence) / 2.0)
         half = quantile[:, None] * values.standard_error
-    return Estimates(designs, values.mean, values.mean - half, values.mean + half)
+    return Estimates(designs, values.mean, values.mean - half, values.mean + half, values.counts)
 
 
 def _plain(value: float) -> float | None:

@@ -12,7 +12,7 @@ from cloudarena.errors import SpecError
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.clusters.laws import LAWS, Law
 from cloudarena.scenarios.clusters.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
-from cloudarena.scenarios.clusters.policies import policy
+from cloudarena.scenarios.clusters.policies import policy as built_in_policies
 from cloudarena.sources import SpecPath, source_names
 from cloudarena.workloads import batches
 from cloudarena.workloads.batches import Batches
@@ -104,7 +104,7 @@ class ClustersScenario(Scenario):
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
     example: ClassVar[str] = "clusters/hfhc"
     default_policy: ClassVar[str] = "mean-optimum"
-    book: ClassVar[PolicyBook] = policy
+    book: ClassVar[PolicyBook] = built_in_policies
 
     scenario: Literal["clusters"]
     vms: int = Field(ge=1, le=MOST_VMS)

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.jobs.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
-from cloudarena.scenarios.jobs.policies import policy
+from cloudarena.scenarios.jobs.policies import policy as built_in_policies
 from cloudarena.scenarios.jobs.sources import Workload
 from cloudarena.sources import SpecPath, load_workload, source_names
 from cloudarena.workloads.jobs import LARGEST_DEMAND, LONGEST_TIME, JobWorkload
@@ -79,7 +79,7 @@ class JobsScenario(Scenario):
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
     example: ClassVar[str] = "jobs/alibaba-like-10"
     default_policy: ClassVar[str] = "first-fit"
-    book: ClassVar[PolicyBook] = policy
+    book: ClassVar[PolicyBook] = built_in_policies
 
     scenario: Literal["jobs"]
     machines: tuple[MachineType, ...] = Field(min_length=1)

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.tiers.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
-from cloudarena.scenarios.tiers.policies import policy
+from cloudarena.scenarios.tiers.policies import policy as built_in_policies
 from cloudarena.sources import SpecPath
 from cloudarena.workloads import rates
 
@@ -183,7 +183,7 @@ class TiersScenario(Scenario):
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
     example: ClassVar[str] = "tiers/rubis-hour"
     default_policy: ClassVar[str] = "model-based"
-    book: ClassVar[PolicyBook] = policy
+    book: ClassVar[PolicyBook] = built_in_policies
 
     scenario: Literal["tiers"]
     duration_s: float = Field(3600.0, gt=0, le=1e8)

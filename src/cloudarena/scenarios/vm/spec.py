@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.vm.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
-from cloudarena.scenarios.vm.policies import policy
+from cloudarena.scenarios.vm.policies import policy as built_in_policies
 from cloudarena.sources import SpecPath, load_workload, source_names
 from cloudarena.workloads import azure_like, azure_v2, openb
 from cloudarena.workloads.readings import LAST_TICK
@@ -227,7 +227,7 @@ class VmScenario(Scenario):
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
     example: ClassVar[str] = "vm/azure-like-10k"
     default_policy: ClassVar[str] = "best-fit"
-    book: ClassVar[PolicyBook] = policy
+    book: ClassVar[PolicyBook] = built_in_policies
 
     scenario: Literal["vm"]
     ticks: int = Field(8638, ge=1, le=LAST_TICK)

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.workflow.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
-from cloudarena.scenarios.workflow.policies import policy
+from cloudarena.scenarios.workflow.policies import policy as built_in_policies
 from cloudarena.scenarios.workflow.sources import Workload
 from cloudarena.sources import load_workload, source_names
 from cloudarena.workloads.workflows import SINGLE_CORE_SPEED, WorkflowWorkload
@@ -101,7 +101,7 @@ class WorkflowScenario(Scenario):
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
     example: ClassVar[str] = "workflow/demo"
     default_policy: ClassVar[str] = "earliest-finish"
-    book: ClassVar[PolicyBook] = policy
+    book: ClassVar[PolicyBook] = built_in_policies
 
     scenario: Literal["workflow"]
     cluster: Annotated[Cluster, BeforeValidator(_from_file)]

@@ -1,0 +1,310 @@
+"""The best designs of a scenario: its policies, their parameters, its own keys.
+
+A scenario with a space of designs is a problem for ``cloudarena.optimize``: replication r of every
+design has the seed ``seed + r``, as in a comparison, so all designs see the same work.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cloudarena.contract import Scenario
+from cloudarena.engine.streams import stream
+from cloudarena.errors import CloudarenaError, SpecError, nearest
+from cloudarena.experiments.designs import Design, DesignSpace
+from cloudarena.experiments.pool import check_workers, compile_once, in_parallel, worker_count
+from cloudarena.experiments.simulate import simulate
+from cloudarena.experiments.study import (
+    LoadedStudy,
+    Objectives,
+    design_text,
+    policy_text,
+    read_study,
+    spec_changes,
+)
+from cloudarena.optimize import METHODS, Encoding, Objective, Problem, Progress, Selection
+from cloudarena.optimize.checks import Floats, Ints
+from cloudarena.optimize.remembered import Remembered
+
+EACH = 20
+"""Evaluations for each design when nobody says how many."""
+CHECKED = 100
+"""Designs that are looked at before the first run, so that mistakes are found early."""
+CHUNKS = 4
+"""Parts of the work for each process, so that none waits long for the others."""
+
+
+class ScenarioProblem(Problem):
+    """Designs of a scenario, measured by simulation.
+
+    Args:
+        study: the scenario, and how a design changes it.
+        space: the designs.
+        objectives: metrics of the scenario.
+        seed: of replication 0; replication r has ``seed + r``.
+        workers: processes; -1 is one for each core. The result does not depend on it.
+        common_random_numbers: whether all designs see the same work in a replication.
+    """
+
+    def __init__(
+        self,
+        study: LoadedStudy,
+        space: DesignSpace,
+        objectives: Sequence[Objective],
+        seed: int = 0,
+        workers: int = -1,
+        common_random_numbers: bool = True,
+    ) -> None:
+        self.study = study
+        self.space = space
+        self.size = len(space)
+        self.objectives = tuple(objectives)
+        self.seed = seed
+        self.workers = check_workers(workers)
+        self.common_random_numbers = common_random_numbers
+        self._scenarios: dict[str, Scenario] = {}
+        for number in np.unique(np.linspace(0, self.size - 1, CHECKED).astype(np.int64)):
+            design = self.space[int(number)]
+            compile_once(self.scenario(design), policy_text(design))
+
+    def design(self, number: int) -> Design:
+        """Its policy, parameters and keys of the spec."""
+        return self.space[int(number)]
+
+    @property
+    def encoding(self) -> Encoding:
+        """A gene for each key, if there is a single policy."""
+        return self.space.encoding or super().encoding
+
+    def scenario(self, design: Design) -> Scenario:
+        """The scenario as the design has it."""
+        key = repr(spec_changes(design))
+        if key not in self._scenarios:
+            try:
+                self._scenarios[key] = self.study.scenario_of(design)
+            except CloudarenaError as error:
+                raise SpecError(f"design {design_text(design)}: {error}") from None
+        return self._scenarios[key]
+
+    def simulate(self, designs: Ints, replications: Ints) -> Floats:
+        """Runs each design in each replication; a process takes designs of one replication."""
+        chosen = [self.space[int(number)] for number in designs]
+        runs = [(self.scenario(design), policy_text(design)) for design in chosen]
+        names = [objective.name for objective in self.objectives]
+        parts = -(-CHUNKS * worker_count(self.workers) // len(replications))
+        jobs = [
+            (
+                [runs[place] for place in places],
+                self._seeds(designs[places], replication),
+                names,
+                places,
+                column,
+            )
+            for column, replication in enumerate(replications.tolist())
+            for places in np.array_split(np.arange(len(runs)), min(parts, len(runs)))
+        ]
+        values = np.empty((len(runs), len(replications), len(names)))
+        for places, column, rows in in_parallel(_measure, jobs, self.workers):
+            values[places, column] = rows
+        return values
+
+    def _seeds(self, designs: Ints, replication: int) -> list[int]:
+        if self.common_random_numbers:
+            return [self.seed + replication] * len(designs)
+        return [
+            int(stream(self.seed, f"design {design} replication {replication}").integers(2**31))
+            for design in designs.tolist()
+        ]
+
+
+def _measure(
+    runs: list[tuple[Scenario, str]], seeds: list[int], names: list[str], places: Ints, column: int
+) -> tuple[Ints, int, list[list[float]]]:
+    """The objectives of some designs in one replication."""
+    rows = []
+    for (scenario, policy), seed in zip(runs, seeds, strict=True):
+        metrics = simulate(scenario, policy, seed, "none").metrics
+        rows.append([metrics[name] for name in names])
+    return places, column, rows
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """What was chosen among the designs of a study, and what others would have chosen."""
+
+    study: LoadedStudy
+    problem: Problem
+    selection: Selection
+    others: tuple[Selection, ...]
+    """Of methods that were to be compared, with the same number of evaluations."""
+    failures: dict[str, str]
+    """Methods that could not be compared, and why."""
+    evaluations: int
+    """How many were allowed."""
+    seed: int
+
+    @cached_property
+    def winner(self) -> Any:
+        """The chosen design."""
+        return self.problem.design(self.selection.best)
+
+    @property
+    def winning_scenario(self) -> Scenario | None:
+        """The scenario as the chosen design has it, its policy included."""
+        if self.study.scenario is None:
+            return None
+        scenario = self.study.scenario_of(self.winner)
+        return scenario.model_copy(update={"policy": policy_text(self.winner)})
+
+    @property
+    def monte_carlo_evaluations(self) -> int:
+        """What Monte Carlo needs to know every design as well as the chosen one is known."""
+        place = int(np.flatnonzero(self.selection.estimates.designs == self.selection.best)[0])
+        return self.selection.designs * int(self.selection.estimates.replications[place])
+
+    @property
+    def saving(self) -> float:
+        """How many times as many evaluations Monte Carlo needs for that."""
+        return self.monte_carlo_evaluations / self.selection.evaluations
+
+    def designs(self, selection: Selection, numbers: Ints) -> list[dict[str, Any]]:
+        """Selected designs with their objectives, as plain values."""
+        rows = []
+        for number in numbers.tolist():
+            place = int(np.flatnonzero(selection.estimates.designs == number)[0])
+            design = self.problem.design(number)
+            row: dict[str, Any] = {"design": number, "text": design_text(design)}
+            if isinstance(design, Mapping):
+                row |= {"policy": policy_text(dict(design)), "set": spec_changes(dict(design))}
+            else:
+                row["share"] = list(design)
+            rows.append(
+                {**row, "objectives": selection.estimates.plain(place, selection.objectives)}
+            )
+        return rows
+
+    def summary(self) -> dict[str, Any]:
+        """All of it as plain values for JSON."""
+        return {
+            "scenario": self.study.name,
+            "seed": self.seed,
+            **self.selection.summary(),
+            "chosen": self.designs(self.selection, self.selection.chosen),
+            "front": self.designs(self.selection, self.selection.front.designs),
+            "monte_carlo_evaluations": self.monte_carlo_evaluations,
+            "times_fewer_than_monte_carlo": self.saving,
+            "conclusion": self.conclusion(),
+            "compared": [
+                {**other.summary(), "chosen": self.designs(other, other.chosen)}
+                for other in self.others
+            ]
+            + [{"method": method, "error": why} for method, why in self.failures.items()],
+        }
+
+    def conclusion(self) -> str:
+        """Two sentences: what to take, and how sure that is."""
+        selection = self.selection
+        several = f" and {len(selection.chosen) - 1} more" if len(selection.chosen) > 1 else ""
+        return (
+            f"Take {design_text(self.winner)}{several}: the choice of {selection.method} among "
+            f"{selection.designs:,} designs. Claimed: {selection.alignment}."
+        )
+
+    def cost(self) -> str:
+        """One sentence: what it cost, and what Monte Carlo would have."""
+        spent = f"{self.selection.evaluations:,} evaluations"
+        needed = f"{self.monte_carlo_evaluations:,}"
+        if self.selection.method == "monte-carlo":
+            return f"It took {spent}, the same for every design."
+        if self.saving <= 1.0:
+            return f"It took {spent}; Monte Carlo needs {needed} to know all designs as well."
+        return (
+            f"It took {spent}; to know every design as well as this one, Monte Carlo needs "
+            f"{needed}: {self.saving:.3g} times as many."
+        )
+
+
+def tune(
+    spec: str | Path | Mapping[str, Any],
+    method: str = "auto",
+    objectives: Objectives | None = None,
+    evaluations: int | None = None,
+    confidence: float = 0.95,
+    compare: Sequence[str] = (),
+    seed: int = 0,
+    workers: int = -1,
+    overrides: Sequence[str] | Mapping[str, Any] = (),
+    watcher: Callable[[str, Progress, Problem], None] | None = None,
+    **options: Any,
+) -> Tuning:
+    """Chooses among the designs of a scenario by simulation.
+
+    Args:
+        spec: a name of the catalogue, a YAML file of a scenario or a study, or the same as a dict.
+        method: one of ``cloudarena.optimize.METHODS``; ``auto`` takes a rough look and decides.
+        objectives: metrics, or metrics with directions; those of the study by default.
+        evaluations: runs in all, at most; by default 20 for each design.
+        confidence: the probability to reach; also the level of the intervals.
+        compare: further methods, which get as many evaluations.
+        seed: of replication 0; also of what the methods draw.
+        workers: processes; -1 is one for each core. The result does not depend on it.
+        overrides: changes of the scenario, as for ``cloudarena.load``.
+        watcher: is called again and again with a method, its progress, and the problem.
+        options: of the method, such as ``rough=5`` for ``los`` or ``top=3`` for ``ocba-m``.
+    """
+    for place, name in enumerate((method, *compare)):
+        if name not in METHODS:
+            field = "compare" if place else "method"
+            raise SpecError(
+                f"{field}: {name!r} is not allowed: one of {', '.join(METHODS)}."
+                + nearest(name, METHODS)
+            )
+    known = inspect.signature(METHODS[method]).parameters
+    for name in options:
+        if name not in known:
+            raise SpecError(f"{name}: is not allowed for method {method}.{nearest(name, known)}")
+    study = read_study(spec, overrides)
+    wanted = study.objectives(objectives)
+    problem: Problem
+    if study.scenario is None:
+        problem = study.closed_form(seed)
+    else:
+        space = study.space(seed)
+        problem = Remembered(ScenarioProblem(study, space, wanted, seed, workers))
+    evaluations = EACH * problem.size if evaluations is None else evaluations
+
+    def run(name: str, more: Mapping[str, Any]) -> Selection:
+        watch = None
+        if watcher is not None:
+
+            def watch(progress: Progress) -> None:
+                watcher(name, progress, problem)
+
+        given = _fitting(name, problem.size, evaluations, seed) | dict(more)
+        return METHODS[name](
+            problem, evaluations=evaluations, confidence=confidence, watcher=watch, **given
+        )
+
+    selection = run(method, options)
+    others, failures = [], {}
+    for name in compare:
+        try:
+            others.append(run(name, {}))
+        except (SpecError, TypeError) as error:
+            failures[name] = str(error)
+    return Tuning(study, problem, selection, tuple(others), failures, evaluations, seed)
+
+
+def _fitting(method: str, designs: int, evaluations: int, seed: int) -> dict[str, Any]:
+    """Options that suit the number of evaluations: half of them, at most, for the first look."""
+    first = min(10, max(2, evaluations // (2 * designs)))
+    fitting = {"rough": first, "first": first, "seed": seed}
+    known = inspect.signature(METHODS[method]).parameters
+    return {name: value for name, value in fitting.items() if name in known}

@@ -1,0 +1,117 @@
+"""The method that fits: a rough look at all designs tells which."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from cloudarena.engine.streams import stream
+from cloudarena.optimize.alignment import draws_for, good_sets, needed_designs
+from cloudarena.optimize.blind_pick import blind_pick
+from cloudarena.optimize.checks import check_probability, check_whole
+from cloudarena.optimize.los import los, rough_look
+from cloudarena.optimize.meter import Meter, Watcher
+from cloudarena.optimize.mocba import MOST_DESIGNS as MOST_ALLOCATED
+from cloudarena.optimize.mocba import mocba
+from cloudarena.optimize.monte_carlo import monte_carlo
+from cloudarena.optimize.ocba import ocba
+from cloudarena.optimize.order import LOUD
+from cloudarena.optimize.problem import Problem
+from cloudarena.optimize.remembered import Remembered
+from cloudarena.optimize.selection import FinalRule, Selection
+
+
+def auto(
+    problem: Problem,
+    *,
+    evaluations: int,
+    rough: int = 10,
+    replications: int = 1000,
+    good_layers: int = 1,
+    at_least: int = 1,
+    confidence: float = 0.95,
+    final_rule: FinalRule = "first_objective",
+    seed: int = 0,
+    watcher: Watcher | None = None,
+) -> Selection:
+    """Chooses the method, says why in the ``remark``, and chooses by it.
+
+    - Enough evaluations for ``replications`` of each design: Monte Carlo.
+    - Too few even for a rough look at all: a blind pick.
+    - Else all are evaluated roughly, which every method below begins with, so nothing is lost. If
+      the noise is so large that LOS would have to select more designs than the evaluations are
+      enough for, budget allocation (OCBA; MOCBA for several objectives), or Monte Carlo for very
+      many designs.
+    - One objective and not too many designs: OCBA. Else LOS.
+
+    Args:
+        problem: what is optimised.
+        evaluations: at most so many in all.
+        rough: replications of each design at the first look.
+        replications: of a proper evaluation.
+        good_layers: how many of the first true layers count as good.
+        at_least: how many good designs shall be among the selected.
+        confidence: with which probability; also the level of the intervals.
+        final_rule: how one of the front is chosen.
+        seed: of the draws behind the claim, and of the final rule.
+        watcher: is called with the progress.
+    """
+    check_whole("evaluations", evaluations, 1)
+    check_whole("rough", rough, 2, why="one tells nothing of the noise")
+    check_whole("replications", replications, 2)
+    check_probability("confidence", confidence)
+    size = problem.size
+    shared: dict[str, Any] = {
+        "evaluations": evaluations,
+        "confidence": confidence,
+        "watcher": watcher,
+    }
+    claim: dict[str, Any] = {"at_least": at_least, "final_rule": final_rule, "seed": seed}
+    layered = {**claim, "good_layers": good_layers}
+    if size == 1 or evaluations >= size * replications:
+        why = (
+            f"Monte Carlo: {evaluations:,} evaluations are enough for {replications:,} "
+            f"replications of each of {size:,} designs."
+        )
+        chosen = monte_carlo(problem, replications=replications, **shared, **layered)
+        return _because(why, chosen)
+    if evaluations < size * rough + 2:
+        why = (
+            f"Blind pick: {evaluations:,} evaluations are not enough for a rough look "
+            f"({rough} replications) at each of {size:,} designs."
+        )
+        return _because(why, blind_pick(problem, replications=replications, **shared, **claim))
+
+    known = Remembered(problem)
+    look, belief = rough_look(Meter(known, evaluations, None, watcher), known.all_designs(), rough)
+    goods = good_sets(belief, good_layers, draws_for(confidence), stream(seed, "alignment"))
+    wanted = needed_designs(look.layer, goods, at_least, confidence)
+    affordable = (evaluations - size * rough) // rough
+    seen = f"the noise is {look.noise:.2g} and the order-performance curve is {look.omega}"
+    if wanted > affordable or look.noise >= LOUD:
+        why = (
+            f"LOS will not help here: {seen}, so {wanted:,} of {size:,} designs would have to be "
+            f"selected, and what is left of the evaluations is enough for {max(affordable, 0):,}."
+        )
+        if size > MOST_ALLOCATED:
+            why += " Monte Carlo, since the designs are too many to allocate among."
+            chosen = monte_carlo(known, replications=replications, **shared, **layered)
+        elif len(problem.objectives) == 1:
+            why += " OCBA puts replications where they tell the best from its rivals."
+            chosen = ocba(known, first=rough, **shared)
+        else:
+            why += " MOCBA puts replications where they tell the front from the rest."
+            chosen = mocba(known, first=rough, final_rule=final_rule, seed=seed, **shared)
+    elif len(problem.objectives) == 1 and size <= MOST_ALLOCATED:
+        why = f"OCBA: one objective, and {seen}: the best can be told from its rivals."
+        chosen = ocba(known, first=rough, **shared)
+    else:
+        why = f"LOS: {seen}, so {wanted:,} of {size:,} designs are enough for a proper look."
+        chosen = los(known, rough=rough, replications=replications, **shared, **layered)
+    return dataclasses.replace(
+        _because(why, chosen), look=look, omega=str(look.omega), noise=look.noise
+    )
+
+
+def _because(why: str, selection: Selection) -> Selection:
+    return dataclasses.replace(selection, remark=f"{why} {selection.remark}".strip())
