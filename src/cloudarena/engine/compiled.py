@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.extending import register_jitable
 
 PACKAGE = Path(__file__).parent.parent
 NO_COUNTS: dict[str, Any] = {"_nrt": False}
@@ -74,6 +75,29 @@ def lean(function: Callable[..., Any]) -> Any:
 def inner(function: Callable[..., Any]) -> Any:
     """As ``lean``, for a function that only compiled code calls: compiles much faster."""
     return numba.njit(cache=True, **NO_COUNTS, **NO_WRAPPERS)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """As ``lean``, and always put into the code of its compiled callers.
+
+    For a function that takes a NamedTuple of many arrays: a call copies every word of it, which may
+    take longer than the function.
+    """
+    return numba.njit(cache=True, forceinline=True, **NO_COUNTS)(function)
+
+
+def inner_inlined(function: Callable[..., Any]) -> Any:
+    """As ``inner``, and always put into the code of its callers, as ``inlined`` is."""
+    return numba.njit(cache=True, forceinline=True, **NO_COUNTS, **NO_WRAPPERS)(function)
+
+
+def plain(function: Callable[..., Any]) -> Any:
+    """Leaves a function as it is for Python; compiled code that calls it takes it in compiled.
+
+    For a small function that stepped policies call as well: to find out the types of a NamedTuple
+    of arrays, which the call of a compiled function begins with, takes longer than to interpret it.
+    """
+    return register_jitable(**NO_COUNTS)(function)
 
 
 def inner_counting(function: Callable[..., Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from pathlib import Path
 from typing import Any
@@ -128,10 +129,29 @@ def test_speeds_that_do_not_fit_whole_numbers_are_refused() -> None:
         cloudarena.load(spec).start()
 
 
-@pytest.mark.xfail(strict=True, reason="the path is that of the long form of the workload")
-def test_the_path_of_an_error_is_as_the_user_wrote_it() -> None:
-    path = "workload[0].functions[0].computation"
-    assert refusal(path, 0).startswith(f"{path}: 0")
+ONE = {"functions": [fn(1000)]}
+
+
+@pytest.mark.parametrize(
+    ("workload", "path"),
+    [
+        ([ONE], "workload[0].functions[0].computation"),
+        (
+            {"source": "inline", "workflows": [ONE]},
+            "workload.workflows[0].functions[0].computation",
+        ),
+        (
+            {"templates": [ONE], "arrivals": [0]},
+            "workload.templates[0].functions[0].computation",
+        ),
+        ({"source": "shapes", "functions": 3, "workflows": 1}, "workload.templates"),
+    ],
+)
+def test_the_path_of_an_error_is_as_the_user_wrote_it(workload: Any, path: str) -> None:
+    scenario = {**spec_of(), "workload": copy.deepcopy(workload)}
+    with pytest.raises(SpecError) as raised:
+        cloudarena.load(scenario, {path: 0})
+    assert str(raised.value).startswith(f"{path}: 0 is not allowed: at least 1")
 
 
 def test_server_types_without_servers_are_left_out() -> None:

@@ -13,7 +13,7 @@ from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, S
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.workflow.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.workflow.policies import policy
-from cloudarena.scenarios.workflow.sources import Workload
+from cloudarena.scenarios.workflow.sources import Source, Workload
 from cloudarena.sources import load_workload, source_names
 from cloudarena.workloads.workflows import SINGLE_CORE_SPEED, WorkflowWorkload
 
@@ -143,7 +143,7 @@ class WorkflowScenario(Scenario):
     @classmethod
     def union_branches(cls) -> tuple[str, ...]:
         """The sources of workloads."""
-        return source_names(Workload)
+        return source_names(Source)
 
     def start(self, seed: int = 0, record: RecordLevel | None = None) -> WorkflowSimulation:
         """Begins a run."""
