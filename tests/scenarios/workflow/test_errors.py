@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -501,3 +502,15 @@ def test_a_replay_of_parquet_with_missing_values(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), path)
     with pytest.raises(CloudarenaError, match=r"placements\.parquet"):
         cloudarena.simulate(two_servers(), f"replay:{path}")
+
+
+@pytest.mark.parametrize("name", ["workload.yaml", "workload.json"])
+def test_a_workload_by_file_is_that_of_the_spec(name: str, tmp_path: Path) -> None:
+    workflows = [chain(fn(2585, 512), fn(10), size=5), flow(fn(1000), arrival=0.5)]
+    (tmp_path / name).write_text(json.dumps(workflows))  # which is YAML as well
+    (tmp_path / "cluster.yaml").write_text(json.dumps(spec_of()["cluster"]))
+    (tmp_path / "spec.yaml").write_text(
+        json.dumps({**spec_of(), "cluster": "cluster.yaml", "workload": name})
+    )
+    by_file = cloudarena.simulate(str(tmp_path / "spec.yaml"), "round-robin")
+    assert by_file.metrics == cloudarena.simulate(toy(*workflows), "round-robin").metrics

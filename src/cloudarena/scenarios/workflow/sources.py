@@ -6,12 +6,20 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Spec
 from cloudarena.engine.streams import stream
-from cloudarena.sources import SpecPath
+from cloudarena.sources import SpecPath, from_yaml
 from cloudarena.workloads.azure_functions import read_invocations
 from cloudarena.workloads.job_alibaba2018 import STATUS
 from cloudarena.workloads.jobs import LONGEST_TIME
@@ -268,6 +276,13 @@ def _laid_out(mix: WorkflowMix) -> WorkflowWorkload:
     return lay_out(mix.templates, mix.arrivals, mix.which)
 
 
+def _from_yaml(value: Any, info: ValidationInfo) -> Any:
+    """The path of a YAML file stands for what is in it."""
+    if isinstance(value, str) and value.endswith((".yaml", ".yml")):
+        return from_yaml(value, info)
+    return value
+
+
 def _named_source(value: Any) -> Any:
     """A plain path is of a file in neutral form, templates without a source are just that."""
     if isinstance(value, str):
@@ -295,5 +310,9 @@ Source = Annotated[
 Workflows = Annotated[
     tuple[WorkflowSpec, ...], Field(min_length=1), AfterValidator(_inline), Tag("<list>")
 ]
-Workload = Annotated[Workflows | Annotated[Source, Tag("<source>")], Discriminator(_form)]
-"""A plain list of workflows, or a source."""
+Workload = Annotated[
+    Workflows | Annotated[Source, Tag("<source>")],
+    Discriminator(_form),
+    BeforeValidator(_from_yaml),
+]
+"""A plain list of workflows, or a source; or a YAML file with one of these."""
