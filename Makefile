@@ -22,6 +22,7 @@ lint: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.vm
+	$(BIN)/python -m benchmarks.workflow
 
 docs: .venv/dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -82,8 +82,7 @@ def explain(problems: Sequence[Any]) -> str:
         if problem["type"] == "too_short" and tuple(problem["loc"]) in deeper:
             continue  # entries are missing only because they are wrong, which is said already
         kind, context = problem["type"], problem.get("ctx", {})
-        location = [part for part in problem["loc"] if not _is_union_branch(part, problem)]
-        path = field_path(location) or "spec"
+        path = field_path(_as_written(problem)) or "spec"
         if kind == "missing":
             lines.append(f"{path}: is required")
         elif kind == "union_tag_not_found":
@@ -106,9 +105,17 @@ def explain(problems: Sequence[Any]) -> str:
     return "\n".join(lines)
 
 
-def _is_union_branch(part: str | int, problem: dict[str, Any]) -> bool:
-    """Pydantic puts the chosen branch of a tagged union into the location; people do not."""
-    return isinstance(part, str) and part in problem.get("branches", ())
+def _as_written(problem: dict[str, Any]) -> list[str | int]:
+    """The location of a problem without what pydantic puts into it to name a branch of a union.
+
+    That is the tag of a tagged union, once (a key may have the same name), and words in angle
+    brackets, which name the form that something is written in.
+    """
+    location = [part for part in problem["loc"] if not str(part).startswith("<")]
+    tags = [place for place, part in enumerate(location) if part in problem.get("branches", ())]
+    if tags:
+        del location[tags[0]]
+    return location
 
 
 def _short(value: Any) -> str:

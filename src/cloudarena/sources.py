@@ -6,7 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
+import yaml
 from pydantic import AfterValidator, ValidationInfo
+from pydantic_core import PydanticCustomError
 
 
 def _from_folder(path: Path, info: ValidationInfo) -> Path:
@@ -17,6 +19,18 @@ def _from_folder(path: Path, info: ValidationInfo) -> Path:
 
 SpecPath = Annotated[Path, AfterValidator(_from_folder)]
 """A path in a spec: relative ones start from the folder of the spec."""
+
+
+def from_yaml(value: Any, info: ValidationInfo) -> Any:
+    """A path stands for what is in the YAML file there."""
+    if not isinstance(value, (str, Path)):
+        return value
+    path = _from_folder(Path(value), info)
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else "cannot be read"
+        raise PydanticCustomError("not_allowed", f"{path}: {reason}") from None
 
 
 def source_names(union: Any) -> tuple[str, ...]:

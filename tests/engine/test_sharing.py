@@ -15,15 +15,17 @@ from cloudarena.engine.alarms import first_ring, first_ringing
 from cloudarena.engine.sharing import (
     NONE,
     Sharing,
+    container_speed,
     forecast,
     join,
     leave,
     link,
     make_sharing,
-    speed_of,
+    thread_speed,
     unlink,
     with_slots,
     work_in,
+    working_time,
 )
 
 
@@ -52,6 +54,15 @@ def fill(sharing: Sharing, slot: int, container: Container) -> None:
 def start(sharing: Sharing, slot: int, time: float, container: Container, node: int = 0) -> None:
     fill(sharing, slot, container)
     join(sharing, node, slot, time)
+
+
+def speed_of(sharing: Sharing, threads: int) -> float:
+    """The speed of the first container beside so many threads in all."""
+    return container_speed(sharing, 0, thread_speed(sharing, 0, threads))
+
+
+def work_between(sharing: Sharing, speed: float, begin: float, end: float) -> float:
+    return work_in(sharing, speed, working_time(sharing, begin, end))
 
 
 def run_out(sharing: Sharing) -> list[tuple[float, int]]:
@@ -106,7 +117,7 @@ def test_the_example_of_the_model() -> None:
 def test_speeds(container: Container, threads: int, whole: bool, speed: float) -> None:
     sharing = node_of(whole=whole)
     fill(sharing, 0, container)
-    assert speed_of(sharing, 0, threads, 0) == pytest.approx(speed, rel=1e-15)
+    assert speed_of(sharing, threads) == pytest.approx(speed, rel=1e-15)
 
 
 @pytest.mark.parametrize(("allocated", "required"), [(1, 3), (7, 9), (333, 1000), (999, 1000)])
@@ -115,7 +126,7 @@ def test_speeds_are_exact_where_floats_are_not(allocated: int, required: int) ->
     for speed in (9, 9000, 10**9, 3 * 10**9, 10**12):
         sharing = node_of(speed=speed)
         fill(sharing, 0, Container(1, 4, allocated, required))
-        assert speed_of(sharing, 0, 4, 0) == allocated * 4 * speed // required
+        assert speed_of(sharing, 4) == allocated * 4 * speed // required
 
 
 @given(
@@ -125,7 +136,7 @@ def test_speeds_are_exact_where_floats_are_not(allocated: int, required: int) ->
 )
 def test_whole_operations_are_not_lost(speed: int, begin: int, milliseconds: int) -> None:
     """Between times in milliseconds: whole operations are floors of exact products."""
-    done = work_in(node_of(), float(speed), begin / 1000, (begin + milliseconds) / 1000)
+    done = work_between(node_of(), float(speed), begin / 1000, (begin + milliseconds) / 1000)
     assert done == speed * milliseconds // 1000
 
 
@@ -136,9 +147,9 @@ def test_no_more_work_is_done_than_there_is_time_for(
     end = begin + length
     exact = Fraction(speed) * (Fraction(end) - Fraction(begin))
     rounding = Fraction(speed) * Fraction(8 * math.ulp(end))
-    assert work_in(node_of(), speed, begin, end) <= exact + rounding
-    assert work_in(node_of(), speed, begin, end) > exact - 1 - rounding
-    in_parts = work_in(node_of(whole=False), speed, begin, end)
+    assert work_between(node_of(), speed, begin, end) <= exact + rounding
+    assert work_between(node_of(), speed, begin, end) > exact - 1 - rounding
+    in_parts = work_between(node_of(whole=False), speed, begin, end)
     assert in_parts == pytest.approx(float(exact), rel=1e-12)
 
 

@@ -40,6 +40,12 @@ def set_alarm(alarms: Alarms, number: int, time: float) -> None:
 
 
 @lean
+def alarm_time(alarms: Alarms, number: int) -> float:
+    """When an alarm rings; infinity if it is not set."""
+    return alarms.times[len(alarms.times) // 2 + number]
+
+
+@lean
 def first_ring(alarms: Alarms) -> float:
     """When the first alarm rings; infinity if none is set."""
     return alarms.times[1]

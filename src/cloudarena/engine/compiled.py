@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.extending import register_jitable
 
 PACKAGE = Path(__file__).parent.parent
 NO_COUNTS: dict[str, Any] = {"_nrt": False}
@@ -79,6 +80,20 @@ def inner(function: Callable[..., Any]) -> Any:
     Code is inlined at each call, so what is large should be called in one place.
     """
     return numba.njit(cache=True, forceinline=True, **NO_COUNTS, **NO_WRAPPERS)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """As ``inner``, for a function that Python calls as well."""
+    return numba.njit(cache=True, forceinline=True, **NO_COUNTS)(function)
+
+
+def plain(function: Callable[..., Any]) -> Any:
+    """Leaves a function as it is for Python; compiled code that calls it takes it in compiled.
+
+    For a small function that stepped policies call as well: to find out the types of a NamedTuple
+    of arrays, which the call of a compiled function begins with, takes longer than to interpret it.
+    """
+    return register_jitable(**NO_COUNTS)(function)
 
 
 def compiled_as(function: Callable[..., Any], signature: Any, cache: bool = True) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cloudarena.engine.compiled import lean
+from cloudarena.engine.instants import rounding
 
 HOUR_S = 3600.0
 
@@ -12,7 +13,7 @@ HOUR_S = 3600.0
 @lean
 def clock_error(time: float) -> float:
     """How far a time may be off that is a sum of a few floats: less than it is rounded by."""
-    return max(1e-10, 8.0 * (np.nextafter(time, np.inf) - time))
+    return max(1e-10, rounding(time))
 
 
 @lean

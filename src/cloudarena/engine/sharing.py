@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.alarms import Alarms, make_alarms, set_alarm
-from cloudarena.engine.compiled import inner, lean
+from cloudarena.engine.compiled import inlined, inner
+from cloudarena.engine.instants import rounding
 
 NONE = -1
 
@@ -90,34 +91,43 @@ def with_slots(sharing: Sharing, slots: int) -> Sharing:
     return sharing._replace(**grown)
 
 
-@lean
-def speed_of(sharing: Sharing, node: int, threads: int, slot: int) -> float:
-    """The speed of a container on a node with so many threads in all, in operations a second."""
-    speed = float(sharing.core_speed)
+@inlined
+def thread_speed(sharing: Sharing, node: int, threads: int) -> float:
+    """The speed of a thread on a node with so many threads in all, in operations a second."""
+    cores = sharing.cores[node]
+    if threads <= cores:
+        return float(sharing.core_speed)
+    if sharing.whole:
+        return float(cores * sharing.core_speed // threads)
+    return cores * float(sharing.core_speed) / threads
+
+
+@inlined
+def container_speed(sharing: Sharing, slot: int, per_thread: float) -> float:
+    """The speed of a container whose threads run at a speed, in operations a second."""
     own, allocated = sharing.slot_threads[slot], sharing.slot_allocated[slot]
     required = sharing.slot_required[slot]
+    if allocated >= required:
+        return per_thread * own
     if sharing.whole:
-        thread_speed = sharing.core_speed
-        if threads > sharing.cores[node]:
-            thread_speed = sharing.cores[node] * sharing.core_speed // threads
-        if allocated < required:
-            return float(allocated * (thread_speed * own) // required)
-        return float(thread_speed * own)
-    if threads > sharing.cores[node]:
-        speed = sharing.cores[node] * speed / threads
-    if allocated < required:
-        return allocated / required * speed * own
-    return speed * own
+        return float(allocated * (np.int64(per_thread) * own) // required)
+    return allocated / required * per_thread * own
 
 
-@lean
-def work_in(sharing: Sharing, speed: float, begin: float, end: float) -> float:
-    """The operations that a container does from one event to the next."""
-    done = speed * (end - begin)
-    if sharing.whole:
-        # What the rounding of the two times may have taken away is given back.
-        return np.floor(done + speed * 4.0 * (np.nextafter(end, np.inf) - end))
-    return done
+@inlined
+def working_time(sharing: Sharing, begin: float, end: float) -> float:
+    """The seconds from one event to the next, as work is counted.
+
+    Whole operations are rounded down, so what the rounding of the two times may have taken away is
+    given back.
+    """
+    return end - begin + rounding(end) / 2 if sharing.whole else end - begin
+
+
+@inlined
+def work_in(sharing: Sharing, speed: float, seconds: float) -> float:
+    """The operations that a container does in a working time."""
+    return np.floor(speed * seconds) if sharing.whole else speed * seconds
 
 
 @inner
@@ -126,9 +136,10 @@ def _progress(sharing: Sharing, node: int, time: float) -> None:
     begin = sharing.clock[node]
     if time > begin:
         sharing.work[node] += sharing.speed[node] * (time - begin)
+        seconds = working_time(sharing, begin, time)
         slot = sharing.head[node]
         while slot != NONE:
-            done = work_in(sharing, sharing.slot_speed[slot], begin, time)
+            done = work_in(sharing, sharing.slot_speed[slot], seconds)
             sharing.slot_left[slot] = max(0.0, sharing.slot_left[slot] - done)
             slot = sharing.slot_next[slot]
     sharing.clock[node] = time
@@ -137,11 +148,11 @@ def _progress(sharing: Sharing, node: int, time: float) -> None:
 @inner
 def _share(sharing: Sharing, node: int) -> None:
     """Shares out the cores of a node after an event, and finds who finishes first."""
-    time, threads = sharing.clock[node], sharing.threads[node]
+    time, per_thread = sharing.clock[node], thread_speed(sharing, node, sharing.threads[node])
     first, finishing, total = np.inf, NONE, 0.0
     slot = sharing.head[node]
     while slot != NONE:
-        speed = speed_of(sharing, node, threads, slot)
+        speed = container_speed(sharing, slot, per_thread)
         sharing.slot_speed[slot] = speed
         total += speed
         finish = time + sharing.slot_left[slot] / speed if speed > 0.0 else np.inf
@@ -153,7 +164,7 @@ def _share(sharing: Sharing, node: int) -> None:
     set_alarm(sharing.finishes, node, first)
 
 
-@lean
+@inlined
 def join(sharing: Sharing, node: int, slot: int, time: float) -> None:
     """Starts a container, whose slot has been filled in."""
     _progress(sharing, node, time)
@@ -162,7 +173,7 @@ def join(sharing: Sharing, node: int, slot: int, time: float) -> None:
     _share(sharing, node)
 
 
-@lean
+@inlined
 def leave(sharing: Sharing, node: int, slot: int, time: float) -> None:
     """Ends a container."""
     _progress(sharing, node, time)
@@ -171,7 +182,7 @@ def leave(sharing: Sharing, node: int, slot: int, time: float) -> None:
     _share(sharing, node)
 
 
-@lean
+@inlined
 def link(sharing: Sharing, heads: NDArray[np.int64], node: int, slot: int) -> None:
     """Puts a container at the beginning of a node's list."""
     first = heads[node]
@@ -182,7 +193,7 @@ def link(sharing: Sharing, heads: NDArray[np.int64], node: int, slot: int) -> No
     heads[node] = slot
 
 
-@lean
+@inlined
 def unlink(sharing: Sharing, heads: NDArray[np.int64], node: int, slot: int) -> None:
     """Takes a container out of a node's list."""
     before, after = sharing.slot_before[slot], sharing.slot_next[slot]
@@ -194,7 +205,7 @@ def unlink(sharing: Sharing, heads: NDArray[np.int64], node: int, slot: int) -> 
         sharing.slot_before[after] = before
 
 
-@lean
+@inlined
 def forecast(
     sharing: Sharing,
     node: int,
@@ -242,22 +253,24 @@ def _run_down(sharing: Sharing, node: int, count: int, extra: int) -> float:
     slots, left, begin = sharing.trial_slot, sharing.trial_left, sharing.trial_begin
     threads, time = sharing.threads[node], sharing.clock[node]
     while count > 0:
+        per_thread = thread_speed(sharing, node, threads)
         event, finishing = np.inf, NONE
         for k in range(count):
             if begin[k] > -np.inf:
                 if begin[k] < event:
                     event, finishing = begin[k], NONE
             else:
-                speed = speed_of(sharing, node, threads, slots[k])
+                speed = container_speed(sharing, slots[k], per_thread)
                 finish = time + left[k] / speed if speed > 0.0 else np.inf
                 if finish < event or (finish == event and finishing == NONE):
                     event, finishing = finish, k
         if event == np.inf:
             return np.inf
+        seconds = working_time(sharing, time, event) if event > time else 0.0
         for k in range(count):
-            if begin[k] == -np.inf and event > time:
-                speed = speed_of(sharing, node, threads, slots[k])
-                left[k] = max(0.0, left[k] - work_in(sharing, speed, time, event))
+            if begin[k] == -np.inf:
+                speed = container_speed(sharing, slots[k], per_thread)
+                left[k] = max(0.0, left[k] - work_in(sharing, speed, seconds))
         time = event
         if finishing != NONE:
             if slots[finishing] == extra:

@@ -16,7 +16,7 @@ once, at 0; without ``which`` workflows are of the templates in turn. ``single_c
 speed that the computations were reckoned with; it only serves to show figures in seconds.
 
 Instead of templates there may be ``workflows``, each with its own ``arrival``, ``functions`` and
-``edges``, as in a spec. The file may be gzipped.
+``edges``, as in a spec, or just the list of these. The file may be gzipped.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ def load_workflow_file(path: Path) -> WorkflowWorkload:
 def read_workflow_file(path: Path) -> WorkflowMix:
     """Reads and checks workflows, as templates and arrivals."""
     document = read_json(path)
+    if isinstance(document, list):
+        document = {"workflows": document}
     where = f"{path}: "
     if isinstance(document, dict) and "workflows" in document:
         only_keys(str(path), document, ("single_core_speed", "workflows"))

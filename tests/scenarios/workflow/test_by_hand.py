@@ -666,7 +666,6 @@ def test_a_decision_tells_the_number_of_the_workflow_that_the_tables_tell() -> N
     assert told == column(run.result(), "workflow", "decisions") == [1, 2, 0]
 
 
-@pytest.mark.xfail(strict=True, reason="floats split what is simultaneous in decimals")
 def test_what_is_simultaneous_in_decimals_is_decided_by_number() -> None:
     # 0.1 + 0.2 s and 0.3 s.
     scenario = toy(chain(fn(100), fn(200), fn(1)), chain(fn(300), fn(2)), servers=[server(nodes=3)])

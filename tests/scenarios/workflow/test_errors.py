@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -128,10 +130,29 @@ def test_speeds_that_do_not_fit_whole_numbers_are_refused() -> None:
         cloudarena.load(spec).start()
 
 
-@pytest.mark.xfail(strict=True, reason="the path is that of the long form of the workload")
-def test_the_path_of_an_error_is_as_the_user_wrote_it() -> None:
-    path = "workload[0].functions[0].computation"
-    assert refusal(path, 0).startswith(f"{path}: 0")
+ONE = {"functions": [fn(1000)]}
+
+
+@pytest.mark.parametrize(
+    ("workload", "path"),
+    [
+        ([ONE], "workload[0].functions[0].computation"),
+        (
+            {"source": "inline", "workflows": [ONE]},
+            "workload.workflows[0].functions[0].computation",
+        ),
+        (
+            {"templates": [ONE], "arrivals": [0]},
+            "workload.templates[0].functions[0].computation",
+        ),
+        ({"source": "shapes", "functions": 3, "workflows": 1}, "workload.templates"),
+    ],
+)
+def test_the_path_of_an_error_is_as_the_user_wrote_it(workload: Any, path: str) -> None:
+    scenario = {**spec_of(), "workload": copy.deepcopy(workload)}
+    with pytest.raises(SpecError) as raised:
+        cloudarena.load(scenario, {path: 0})
+    assert str(raised.value).startswith(f"{path}: 0 is not allowed: at least 1")
 
 
 def test_server_types_without_servers_are_left_out() -> None:
@@ -481,3 +502,15 @@ def test_a_replay_of_parquet_with_missing_values(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), path)
     with pytest.raises(CloudarenaError, match=r"placements\.parquet"):
         cloudarena.simulate(two_servers(), f"replay:{path}")
+
+
+@pytest.mark.parametrize("name", ["workload.yaml", "workload.json"])
+def test_a_workload_by_file_is_that_of_the_spec(name: str, tmp_path: Path) -> None:
+    workflows = [chain(fn(2585, 512), fn(10), size=5), flow(fn(1000), arrival=0.5)]
+    (tmp_path / name).write_text(json.dumps(workflows))  # which is YAML as well
+    (tmp_path / "cluster.yaml").write_text(json.dumps(spec_of()["cluster"]))
+    (tmp_path / "spec.yaml").write_text(
+        json.dumps({**spec_of(), "cluster": "cluster.yaml", "workload": name})
+    )
+    by_file = cloudarena.simulate(str(tmp_path / "spec.yaml"), "round-robin")
+    assert by_file.metrics == cloudarena.simulate(toy(*workflows), "round-robin").metrics

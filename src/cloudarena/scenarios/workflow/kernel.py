@@ -1,6 +1,7 @@
 """How time moves among serverless workflows: compiled functions on arrays.
 
-The order of events at one instant:
+Times that are nearer than sums of floats are exact (``engine.instants``) are one instant. The order
+of events at one instant:
 
 1. Containers complete; functions whose predecessors have all completed are submitted.
 2. Containers that wait for memory on those nodes start, in the order of their queue.
@@ -18,22 +19,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cloudarena.engine.alarms import first_ring, first_ringing
+from cloudarena.engine.alarms import alarm_time, first_ring, first_ringing
 from cloudarena.engine.calendar import next_time, pop, push, size
-from cloudarena.engine.compiled import inner, lean
+from cloudarena.engine.compiled import inlined, inner
+from cloudarena.engine.instants import rounding
 from cloudarena.engine.leases import HOUR_S, clock_error, periods_needed
 from cloudarena.engine.sharing import (
     NONE,
     Sharing,
+    container_speed,
     forecast,
     join,
     leave,
     link,
-    speed_of,
+    thread_speed,
     unlink,
 )
-from cloudarena.scenarios.workflow.state import Function, Nodes, World
+from cloudarena.scenarios.workflow.state import Demand, Function, Nodes, Rules, World
 
 LONGEST_S = 1e10
 """No function may take longer, in seconds: 300 years."""
@@ -42,11 +46,10 @@ ENDED, DECIDE, FULL, NO_SUCH_NODE, BAD_MEMORY, TOO_SLOW = range(6)
 """Where a run stands; from NO_SUCH_NODE on, why an action is not allowed."""
 
 
-@lean
-def function_of(world: World) -> Function:
+@inlined
+def function_of(clock: NDArray[np.void], demand: Demand, rules: Rules) -> Function:
     """The function that is to be decided."""
-    clock, demand = world.clock[0], world.demand
-    number = clock.pending
+    number, now = clock[0].pending, clock[0].now
     workflow = demand.workflow[number]
     return Function(
         number,
@@ -55,13 +58,13 @@ def function_of(world: World) -> Function:
         demand.computation[number],
         demand.memory_req[number],
         demand.parallelism[number],
-        clock.now,
-        clock.now - demand.arrival[workflow],
+        now,
+        now - demand.arrival[workflow],
         demand.remaining_path[number],
         demand.critical_path[workflow],
-        clock.last_node,
-        world.rules.time_weight,
-        world.rules.rent_weight,
+        clock[0].last_node,
+        rules.time_weight,
+        rules.rent_weight,
     )
 
 
@@ -112,6 +115,9 @@ def create(world: World, slot: int) -> None:
     """Starts a container whose data is there, or lets it wait for memory."""
     nodes, containers, sharing = world.nodes, world.containers, world.nodes.sharing
     node, memory = containers.node[slot], sharing.slot_allocated[slot]
+    nodes.begin[slot] = world.clock[0].now
+    if len(world.placements) > 0:
+        world.placements[containers.function[slot]].creation = world.clock[0].now
     held_up = world.rules.strict and nodes.waiting[node] > 0
     if memory <= nodes.free_memory[node] and not held_up:
         start(world, slot)
@@ -129,10 +135,9 @@ def create(world: World, slot: int) -> None:
 
 
 @inner
-def start_waiting(world: World, node: int) -> bool:
-    """Starts containers that waited for memory; returns whether any did."""
+def start_waiting(world: World, node: int) -> None:
+    """Starts containers that waited for memory."""
     nodes, containers, sharing = world.nodes, world.containers, world.nodes.sharing
-    started = False
     slot = containers.waiting_head[node]
     while slot != NONE:
         following, memory = sharing.slot_next[slot], sharing.slot_allocated[slot]
@@ -143,46 +148,40 @@ def start_waiting(world: World, node: int) -> bool:
             nodes.waiting[node] -= 1
             nodes.waiting_memory[node] -= memory
             start(world, slot)
-            started = True
         elif not world.rules.backfill:
             break
         slot = following
-    return started
 
 
 @inner
 def bound_latest(world: World, node: int) -> None:
     """Finds a time by which all containers that run or are on their way are surely done.
 
-    Each at the speed it has when all of them run at once, and without the operations that may be
-    lost by rounding down at each event.
+    Each at the speed it has when all of them run at once, and with an operation more for each start
+    and completion, which is the most that rounding down may lose.
     """
     now, nodes, sharing = world.clock[0].now, world.nodes, world.nodes.sharing
-    threads, events = sharing.threads[node], 2
+    threads = sharing.threads[node]
     slot = nodes.coming_head[node]
     while slot != NONE:
         threads += sharing.slot_threads[slot]
-        events += 2
         slot = sharing.slot_next[slot]
-    slot = sharing.head[node]
-    while slot != NONE:
-        events += 2
-        slot = sharing.slot_next[slot]
+    per_thread, lost = thread_speed(sharing, node, threads), 2.0 * threads
     latest = now
     slot = sharing.head[node]
     while slot != NONE:
-        speed = max(1.0, speed_of(sharing, node, threads, slot))
-        latest = max(latest, now + (sharing.slot_left[slot] + events) / speed)
+        speed = max(1.0, container_speed(sharing, slot, per_thread))
+        latest = max(latest, now + (sharing.slot_left[slot] + lost) / speed)
         slot = sharing.slot_next[slot]
     slot = nodes.coming_head[node]
     while slot != NONE:
-        speed = max(1.0, speed_of(sharing, node, threads, slot))
-        latest = max(latest, nodes.begin[slot] + (sharing.slot_left[slot] + events) / speed)
+        speed = max(1.0, container_speed(sharing, slot, per_thread))
+        latest = max(latest, nodes.begin[slot] + (sharing.slot_left[slot] + lost) / speed)
         slot = sharing.slot_next[slot]
     world.servers.latest[node] = latest
 
 
-@lean
+@inlined
 def last_completion(nodes: Nodes, node: int) -> float:
     """When all containers that run on a node or are on their way to it are done, as it stands."""
     if nodes.sharing.head[node] == NONE and nodes.coming_head[node] == NONE:
@@ -259,11 +258,11 @@ def finish(world: World, number: int) -> None:
 
 
 @inner
-def complete(world: World, node: int) -> None:
+def complete(world: World, node: int, until: float) -> None:
     """Ends the containers of a node that complete now, and starts those that wait."""
     now, nodes, containers = world.clock[0].now, world.nodes, world.containers
     sharing = nodes.sharing
-    while sharing.finishes.times[len(sharing.finishes.times) // 2 + node] == now:
+    while alarm_time(sharing.finishes, node) <= until:
         slot = sharing.finishing[node]
         number = containers.function[slot]
         leave(sharing, node, slot, now)
@@ -275,9 +274,9 @@ def complete(world: World, node: int) -> None:
             world.placements[number].completion = now
         finish(world, number)
     show_node(world, node)
-    if start_waiting(world, node):
-        bound_latest(world, node)
-        renew(world, nodes.server[node])
+    start_waiting(world, node)
+    bound_latest(world, node)
+    renew(world, nodes.server[node])
 
 
 @inner
@@ -355,9 +354,10 @@ def move_to(world: World, time: float) -> None:
 def happen(world: World) -> None:
     """Lets all that is due now happen, but for decisions."""
     clock, nodes, demand = world.clock[0], world.nodes, world.demand
-    while first_ring(nodes.sharing.finishes) == clock.now:
-        complete(world, first_ringing(nodes.sharing.finishes))
-    while next_time(world.creations) == clock.now:
+    until = clock.now + rounding(clock.now)
+    while first_ring(nodes.sharing.finishes) <= until:
+        complete(world, first_ringing(nodes.sharing.finishes), until)
+    while next_time(world.creations) <= until:
         slot = pop(world.creations)
         node = world.containers.node[slot]
         unlink(nodes.sharing, nodes.coming_head, node, slot)
@@ -386,7 +386,9 @@ def advance(world: World) -> int:
             return DECIDE
         time = min(first_ring(world.nodes.sharing.finishes), next_time(world.creations))
         if clock.arrived < len(world.demand.arrival):
-            time = min(time, world.demand.arrival[clock.arrived])
+            arrival = world.demand.arrival[clock.arrived]
+            if arrival - time <= rounding(arrival):  # the instant is as the user wrote it
+                time = arrival
         if time == np.inf:
             return ENDED
         move_to(world, time)
@@ -426,7 +428,6 @@ def place(world: World, slot: int, node: int) -> None:
         placement.submission = now
         placement.cold_start = cold_start
         placement.transfer = transfer
-        placement.creation = creation
     if creation > now:
         link(nodes.sharing, nodes.coming_head, node, slot)
         nodes.coming[node] += 1
@@ -456,7 +457,7 @@ def is_full(world: World) -> bool:
     return short
 
 
-@lean
+@inlined
 def act(world: World, node: int, memory: int) -> int:
     """Takes an action on the pending function, if there is one, and moves on.
 
@@ -477,7 +478,8 @@ def act(world: World, node: int, memory: int) -> int:
     fill_slot(world, slot, node, memory)
     # Never more threads than these run beside it, before others are let in on the same terms.
     threads = nodes.assigned[node] + world.demand.parallelism[number]
-    speed = speed_of(nodes.sharing, node, threads, slot)
+    per_thread = thread_speed(nodes.sharing, node, threads)
+    speed = container_speed(nodes.sharing, slot, per_thread)
     if speed * LONGEST_S < world.demand.computation[number]:
         return TOO_SLOW
     clock.spare -= 1
@@ -485,7 +487,7 @@ def act(world: World, node: int, memory: int) -> int:
     return advance(world)
 
 
-@lean
+@inlined
 def finish_forecast(nodes: Nodes, function: Function, node: int, memory: int) -> float:
     """When the function would complete on a node, if nothing else came after it.
 
@@ -503,10 +505,12 @@ def finish_forecast(nodes: Nodes, function: Function, node: int, memory: int) ->
 
 def play(world: World, policy: Any, rng: np.random.Generator) -> int:
     """Lets a compiled policy decide until the run ends, something is full, or an action is bad."""
+    nodes = world.nodes  # once: each time it would count a reference to each of its arrays
     status = DECIDE if world.clock[0].pending >= 0 else advance(world)
     while status == DECIDE:
         if is_full(world):  # before the policy draws anything
             return FULL
-        node, memory = policy(world.nodes, function_of(world), rng)
+        function = function_of(world.clock, world.demand, world.rules)
+        node, memory = policy(nodes, function, rng)
         status = act(world, node, memory)
     return status

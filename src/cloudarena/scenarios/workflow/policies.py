@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from cloudarena.engine.compiled import lean
+from cloudarena.engine.compiled import lean, plain
 from cloudarena.engine.leases import HOUR_S, periods_needed
 from cloudarena.engine.sharing import make_sharing
 from cloudarena.policies import PolicyBook
@@ -53,7 +53,7 @@ def signature() -> Any:
 policy = PolicyBook("workflow", signature, arguments=3)
 
 
-@lean
+@plain
 def enough_memory(nodes: Nodes, function: Function, node: int) -> int:
     """The smallest memory option that is enough for the function, at most what the node has."""
     options = nodes.memory_options
@@ -62,17 +62,17 @@ def enough_memory(nodes: Nodes, function: Function, node: int) -> int:
         if options[k] >= function.memory_req:
             chosen = options[k]
             break
-    return min(chosen, nodes.memory[node])
+    return int(min(chosen, nodes.memory[node]))
 
 
-@lean
+@plain
 def left_memory(nodes: Nodes, function: Function, node: int) -> int:
     """What would be left of a node's memory, if all that is on its way or waits had its own."""
     promised = nodes.coming_memory[node] + nodes.waiting_memory[node]
     return nodes.free_memory[node] - promised - enough_memory(nodes, function, node)
 
 
-@lean
+@plain
 def placed(nodes: Nodes, function: Function, node: int) -> Placement:
     """The function on a node, with enough memory."""
     return node, enough_memory(nodes, function, node)

@@ -36,8 +36,8 @@ class WorkflowDecision:
 
     def __init__(self, run: WorkflowSimulation) -> None:
         self._run = run
-        self.now = run.now
         self.function = run.function
+        self.now = self.function.now
         self.nodes = run.locked_nodes
         self.rng = run.rng
 
@@ -89,7 +89,9 @@ class WorkflowSimulation(CompiledRun):
     @property
     def function(self) -> Function:
         """The function that is to be placed."""
-        return Function(*self._function_of(self.world))
+        world = self.world
+        function: Function = self._function_of(world.clock, world.demand, world.rules)
+        return function
 
     @cached_property
     def locked_nodes(self) -> Nodes:
@@ -114,7 +116,9 @@ class WorkflowSimulation(CompiledRun):
 
     @cached_property
     def _function_of(self) -> Any:
-        return compiled_step(kernel.function_of, numba.typeof(self.world))
+        world = self.world
+        parts = (world.clock, world.demand, world.rules)
+        return compiled_step(kernel.function_of, *(numba.typeof(part) for part in parts))
 
     def _first_decision(self) -> int:
         return int(self._act(self.world, -1, 0))
@@ -184,9 +188,13 @@ def _longer(values: NDArray[Any]) -> NDArray[Any]:
 def _placement(action: Any) -> tuple[int, int]:
     if isinstance(action, (tuple, list)) and len(action) == 2:
         node, memory = action
-        if all(
-            isinstance(n, (int, np.integer)) and not isinstance(n, bool) and abs(int(n)) < 2**62
-            for n in (node, memory)
-        ):
+        if _is_whole(node) and _is_whole(memory):
             return int(node), int(memory)
     raise InvalidAction(f"action {action!r} is not allowed: (node, memory in MB)")
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a value is a whole number that the kernel can take."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return abs(int(value)) < 2**62
+    return False

@@ -6,12 +6,20 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Spec
 from cloudarena.engine.streams import stream
-from cloudarena.sources import SpecPath
+from cloudarena.sources import SpecPath, from_yaml
 from cloudarena.workloads.azure_functions import read_invocations
 from cloudarena.workloads.job_alibaba2018 import STATUS
 from cloudarena.workloads.jobs import LONGEST_TIME
@@ -268,10 +276,15 @@ def _laid_out(mix: WorkflowMix) -> WorkflowWorkload:
     return lay_out(mix.templates, mix.arrivals, mix.which)
 
 
+def _from_yaml(value: Any, info: ValidationInfo) -> Any:
+    """The path of a YAML file stands for what is in it."""
+    if isinstance(value, str) and value.endswith((".yaml", ".yml")):
+        return from_yaml(value, info)
+    return value
+
+
 def _named_source(value: Any) -> Any:
-    """A plain list is of workflows, a plain path is of a file in neutral form."""
-    if isinstance(value, (list, tuple)):
-        return {"source": "inline", "workflows": value}
+    """A plain path is of a file in neutral form, templates without a source are just that."""
     if isinstance(value, str):
         return {"source": "file", "path": value}
     if isinstance(value, dict) and "source" not in value and "templates" in value:
@@ -279,8 +292,27 @@ def _named_source(value: Any) -> Any:
     return value
 
 
-Workload = Annotated[
+def _inline(workflows: tuple[WorkflowSpec, ...]) -> Inline:
+    """The same with its source named."""
+    return Inline(source="inline", workflows=workflows)
+
+
+def _form(value: Any) -> str:
+    """How a workload is written; error messages leave words in angle brackets out."""
+    return "<list>" if isinstance(value, (list, tuple)) else "<source>"
+
+
+Source = Annotated[
     Inline | Templates | WorkflowFile | Documents | Alibaba2018 | AzureFunctions | Shapes,
     Field(discriminator="source"),
     BeforeValidator(_named_source),
 ]
+Workflows = Annotated[
+    tuple[WorkflowSpec, ...], Field(min_length=1), AfterValidator(_inline), Tag("<list>")
+]
+Workload = Annotated[
+    Workflows | Annotated[Source, Tag("<source>")],
+    Discriminator(_form),
+    BeforeValidator(_from_yaml),
+]
+"""A plain list of workflows, or a source; or a YAML file with one of these."""

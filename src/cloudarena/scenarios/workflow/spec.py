@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-import yaml
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.workflow.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.workflow.policies import policy as built_in_policies
-from cloudarena.scenarios.workflow.sources import Workload
-from cloudarena.sources import load_workload, source_names
+from cloudarena.scenarios.workflow.sources import Source, Workload
+from cloudarena.sources import from_yaml, load_workload, source_names
 from cloudarena.workloads.workflows import SINGLE_CORE_SPEED, WorkflowWorkload
 
 if TYPE_CHECKING:
@@ -72,18 +70,6 @@ class Cluster(Spec):
         return self
 
 
-def _from_file(value: Any, info: ValidationInfo) -> Any:
-    """A path stands for the YAML file there."""
-    if not isinstance(value, (str, Path)):
-        return value
-    path = Path((info.context or {}).get("folder") or ".") / value
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = "does not exist" if isinstance(error, FileNotFoundError) else "cannot be read"
-        raise PydanticCustomError("not_allowed", f"{path}: {reason}") from None
-
-
 class Objective(Spec):
     """What ``weighted_cost`` weighs: seconds of unfinished workflows against dollars of rent."""
 
@@ -104,7 +90,7 @@ class WorkflowScenario(Scenario):
     book: ClassVar[PolicyBook] = built_in_policies
 
     scenario: Literal["workflow"]
-    cluster: Annotated[Cluster, BeforeValidator(_from_file)]
+    cluster: Annotated[Cluster, BeforeValidator(from_yaml)]
     work: Literal["integer", "real"] = "integer"
     transfer: Literal["sum", "parallel"] = "sum"
     admission: Literal["bypass", "strict", "backfill"] = "bypass"
@@ -143,7 +129,7 @@ class WorkflowScenario(Scenario):
     @classmethod
     def union_branches(cls) -> tuple[str, ...]:
         """The sources of workloads."""
-        return source_names(Workload)
+        return source_names(Source)
 
     def start(self, seed: int = 0, record: RecordLevel | None = None) -> WorkflowSimulation:
         """Begins a run."""

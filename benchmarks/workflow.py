@@ -1,0 +1,301 @@
+"""Speed of the workflow scenario: ``python -m benchmarks.workflow [--quick] [--out FILE]``.
+
+The same workflows on the same eight servers, placed round-robin, on serverless-workflow-arena 1.0.0
+(``pip install serverless-workflow-arena==1.0.0``), compiled and stepped from Python. That package
+may live in another environment: ``--arena-python PATH`` names its Python. Without it that part is
+left out. Times are CPU seconds, the best of several, without loading, resetting and compiling.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+import cloudarena
+from benchmarks.vm import Row, at_least, at_most, number, processor
+from cloudarena.scenarios.workflow import WorkflowScenario, WorkflowSimulation
+from cloudarena.workloads.workflow_shapes import draw_workflows
+
+POLICY = "round-robin"
+SEED = 0
+CLUSTER = "workflow/demo"
+"""Whose eight servers are used here: one of each c5 type."""
+ARENA = Path(__file__).with_name("workflow_on_arena.py")
+RESOURCES = "one-core"
+"""128 MB and one thread for each function, as that package has it by default."""
+SIZES = (10_000, 100_000, 1_000_000)
+"""Functions, in workflows of 200."""
+progress = Console(stderr=True)
+
+
+class Work(NamedTuple):
+    """Workflows at equal distances."""
+
+    name: str
+    shapes: tuple[str, ...]
+    functions: int
+    """Of one workflow."""
+    workflows: int
+    apart_s: float
+
+    @property
+    def steps(self) -> int:
+        """One for each function."""
+        return self.functions * self.workflows
+
+
+LARGE = Work("100 x 200 functions, 20 s apart", ("cybershake", "montage"), 200, 100, 20.0)
+SMALL = Work("5,000 x 10 functions, 1 s apart", ("layered",), 10, 5_000, 1.0)
+
+
+def laid_out(work: Work) -> dict[str, Any]:
+    """The workload with its templates and arrivals, as the spec has it.
+
+    The package draws templates with Python's global random numbers; so they are drawn here.
+    """
+    mix = draw_workflows(work.shapes, work.functions, 1, SEED, resources=RESOURCES)
+    templates = [
+        {
+            "functions": [
+                {"computation": computation, "memory_req": memory, "parallelism": threads}
+                for computation, memory, threads in zip(
+                    template.computation.tolist(),
+                    template.memory_req.tolist(),
+                    template.parallelism.tolist(),
+                    strict=True,
+                )
+            ],
+            "edges": template.edges.tolist(),
+        }
+        for template in mix.templates
+    ]
+    draw = random.Random(SEED)
+    return {
+        "templates": templates,
+        "arrivals": [k * work.apart_s for k in range(work.workflows)],
+        "which": [draw.randint(0, len(templates) - 1) for _ in range(work.workflows)],
+    }
+
+
+def scenario_of(workload: Mapping[str, Any]) -> WorkflowScenario:
+    """A workload on the eight servers."""
+    cluster = cloudarena.load(CLUSTER).cluster.model_dump()
+    return cloudarena.load({"scenario": "workflow", "cluster": cluster, "workload": workload})
+
+
+def play(run: WorkflowSimulation) -> float:
+    """CPU seconds of a whole run, compiled."""
+    policy = run.scenario.book.resolve(POLICY)
+    start = time.process_time()
+    run.play(policy)
+    return time.process_time() - start
+
+
+def step(run: WorkflowSimulation) -> float:
+    """CPU seconds of a whole run, decided in plain Python."""
+    policy = run.scenario.book.resolve(POLICY)
+    start = time.process_time()
+    while (decision := run.decision) is not None:
+        run.apply(policy(decision))
+    return time.process_time() - start
+
+
+def on_arena(scenario: WorkflowScenario, workload: Mapping[str, Any], python: str, steps: int):
+    """The workload on the package, in a process of its own; None where it is not installed."""
+    cluster = scenario.cluster.model_dump()
+    for name in ("memory_bandwidth", "numa_bandwidth", "network_bandwidth"):
+        cluster[name] = int(cluster[name])
+    templates = [
+        {
+            "computations": [function["computation"] for function in template["functions"]],
+            "memory_reqs": [function["memory_req"] for function in template["functions"]],
+            "parallelisms": [function["parallelism"] for function in template["functions"]],
+            "edges": template["edges"],
+        }
+        for template in workload["templates"]
+    ]
+    work = {
+        "cluster": cluster,
+        "templates": templates,
+        "arrivals": workload["arrivals"],
+        "memory_options": scenario.memory_options,
+        "seed": SEED,
+        "steps": steps,
+    }
+    child = subprocess.run(
+        [python, str(ARENA)],
+        input=json.dumps(work),
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    figures = json.loads(child.stdout)
+    return figures if figures["installed"] else None
+
+
+def compare(work: Work, python: str, repeats: int, steps: int) -> dict[str, Any]:
+    """The three side by side, taking turns."""
+    workload = laid_out(work)
+    scenario = scenario_of(workload)
+    play(scenario.start(SEED, "none"))
+    compiled: list[float] = []
+    stepped: list[float] = []
+    slices: list[list[float]] = []
+    arena: dict[str, Any] | None = {}
+    for _ in range(repeats):
+        if arena is not None:
+            arena = on_arena(scenario, workload, python, steps)
+        if arena is not None:
+            slices.append(arena.pop("slices_s"))
+        compiled += [play(scenario.start(SEED, "none")) for _ in range(10)]
+        stepped += [step(scenario.start(SEED, "none")) for _ in range(2)]
+    run = scenario.start(SEED, "none")
+    play(run)
+    figures = {
+        "name": work.name,
+        "steps": work.steps,
+        "compiled_per_s": work.steps / min(compiled),
+        "stepped_per_s": work.steps / min(stepped),
+        "makespan_mean_s": run.metrics()["makespan_mean_s"],
+        "rent_usd": run.metrics()["rent_usd"],
+        "arena": None,
+    }
+    if arena:
+        seconds = sum(min(times) for times in zip(*slices, strict=True))
+        figures["arena"] = {**arena, "per_s": arena["steps"] / seconds}
+    return figures
+
+
+def growth(sizes: Sequence[int]) -> list[dict[str, Any]]:
+    """Ever more workflows of 200 functions, as far apart."""
+    rows = []
+    for functions in sizes:
+        progress.print(f"{functions:,} functions", style="dim", highlight=False)
+        scenario = scenario_of(laid_out(LARGE._replace(workflows=functions // LARGE.functions)))
+        seconds = min(play(scenario.start(SEED, "none")) for _ in range(3 + 100_000 // functions))
+        rows.append({"functions": functions, "us_per_function": 1e6 * seconds / functions})
+    return rows
+
+
+def measure(quick: bool, python: str) -> dict[str, Any]:
+    """Everything, as plain values for JSON."""
+    load_average = round(os.getloadavg()[0], 2)
+    comparisons = []
+    for work in (LARGE, SMALL):
+        progress.print(work.name, style="dim", highlight=False)
+        steps = 2_000 if quick else work.steps
+        comparisons.append(compare(work, python, 1 if quick else 2, steps))
+    return {
+        "quick": quick,
+        "comparisons": comparisons,
+        "growth": growth(SIZES[:2] if quick else SIZES),
+        "machine": {
+            "processor": processor(),
+            "cores": os.cpu_count(),
+            "load_average": max(load_average, round(os.getloadavg()[0], 2)),
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("cloudarena", "numba", "numpy")},
+        },
+    }
+
+
+def rows_of(figures: Mapping[str, Any]) -> list[Row]:
+    """The lines of the table of figures."""
+    rows = []
+    for one in figures["comparisons"]:
+        section, arena = one["name"], one["arena"]
+        rows += [
+            Row(section, "compiled", one["compiled_per_s"], "steps/s"),
+            Row(section, "stepped", one["stepped_per_s"], "steps/s"),
+        ]
+        if arena is None:
+            continue
+        per_s, first = arena["per_s"], f"arena, first {arena['steps']:,} steps"
+        ratios = [
+            at_least(section, "compiled / arena", one["compiled_per_s"] / per_s, "x", 100),
+            at_least(section, "stepped / arena", one["stepped_per_s"] / per_s, "x", 15),
+        ]
+        if figures["quick"]:  # its steps take longer and longer
+            ratios = [ratio._replace(target="", met=None) for ratio in ratios]
+        rows += [Row(section, first, per_s, "steps/s"), *ratios]
+        if not figures["quick"]:
+            rows += [
+                Row(section, "mean makespan", one["makespan_mean_s"], "s"),
+                Row(section, "mean makespan, arena", arena["makespan_mean_s"], "s"),
+                Row(section, "arena: too fast for the cores", 100 * arena["impossible"], "%"),
+            ]
+    first, *_, last = figures["growth"]
+    section = "growth: workflows of 200 functions, 20 s apart"
+    for row in figures["growth"]:
+        each = row["us_per_function"]
+        rows.append(Row(section, f"{row['functions']:,} functions", each, "µs each"))
+    ratio = last["us_per_function"] / first["us_per_function"]
+    return [*rows, at_most(section, "most / fewest functions", ratio, "x", 1.5)]
+
+
+def figures_table(rows: Sequence[Row]) -> Table:
+    """Figures beside what they should be, a section after the other."""
+    table = Table(title="workflow: per CPU second, best of several, round-robin, nothing recorded")
+    for name in ("section", "figure", "value", "unit", "target", "met"):
+        table.add_column(name, justify="right" if name == "value" else "left")
+    last = ""
+    for row in rows:
+        if last and row.section != last:
+            table.add_section()
+        met = "" if row.met is None else ("yes" if row.met else "NO")
+        section = "" if row.section == last else row.section
+        table.add_row(section, row.figure, number(row.value), row.unit, row.target, met)
+        last = row.section
+    return table
+
+
+def main() -> None:
+    """Measures, prints and writes."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer steps and sizes")
+    parser.add_argument(
+        "--arena-python",
+        default=sys.executable,
+        metavar="PATH",
+        help="a Python that has serverless-workflow-arena; this one by default",
+    )
+    parser.add_argument("--out", type=Path, help="write the figures as JSON")
+    options = parser.parse_args()
+    figures = measure(options.quick, options.arena_python)
+    console = Console(width=None if sys.stdout.isatty() else 110)
+    console.print(figures_table(rows_of(figures)))
+    if any(one["arena"] is None for one in figures["comparisons"]):
+        progress.print(
+            "Not compared: serverless-workflow-arena is not installed in "
+            f"{options.arena_python}. Install it with "
+            "'pip install serverless-workflow-arena==1.0.0', there or in an environment of its own "
+            "whose Python --arena-python names.",
+            style="yellow",
+        )
+    cores, load = figures["machine"]["cores"], figures["machine"]["load_average"]
+    if load > cores / 2:
+        progress.print(
+            f"The machine was busy ({load:g} processes on {cores} cores): times are too long. "
+            "Measure again on a quiet one before quoting a ratio.",
+            style="yellow",
+        )
+    if options.out is not None:
+        rows = [row._asdict() for row in rows_of(figures)]
+        options.out.write_text(json.dumps({**figures, "rows": rows}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
