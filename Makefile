@@ -23,6 +23,8 @@ lint: .venv/dev
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.vm
 	$(BIN)/python -m benchmarks.workflow
+	$(BIN)/python -m benchmarks.jobs
+	$(BIN)/python -m benchmarks.mapping speed
 
 docs: .venv/dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'

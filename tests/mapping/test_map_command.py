@@ -40,6 +40,7 @@ def test_json_is_one_object_and_all_heuristics_by_default(cloudarena, file):
     assert list(summary["heuristics"]) == list(HEURISTICS)
     assert summary["heuristics"]["met"] == {
         "makespan_s": 11, "relative_makespan": 11 / 7, "flowtime_s": 20, "mean_finish_s": 5,
+        "assignment": [0, 1, 0, 0],
     }  # fmt: skip
 
 

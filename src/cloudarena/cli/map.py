@@ -104,8 +104,11 @@ def _matrix(
     return etc, name
 
 
-def _figures(mappings: Dictionary[str, Mapping]) -> dict[str, dict[str, float]]:
-    """What is measured of each heuristic; ``relative_makespan`` is 1 for the best."""
+def _figures(mappings: Dictionary[str, Mapping]) -> dict[str, dict[str, Any]]:
+    """What is measured of each heuristic; ``relative_makespan`` is 1 for the best.
+
+    ``assignment`` has the machine of each task, counted from 0.
+    """
     best = min(mapping.makespan for mapping in mappings.values())
     return {
         name: {
@@ -113,6 +116,7 @@ def _figures(mappings: Dictionary[str, Mapping]) -> dict[str, dict[str, float]]:
             "relative_makespan": mapping.makespan / best,
             "flowtime_s": mapping.flowtime,
             "mean_finish_s": mapping.mean_finish,
+            "assignment": mapping.assignment.tolist(),
         }
         for name, mapping in mappings.items()
     }

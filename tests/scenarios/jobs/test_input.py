@@ -315,3 +315,19 @@ def test_instances_are_one_each_where_the_replay_does_not_say(tmp_path: Path) ->
         cluster(job(task(instances=2)), cpu=1, count=2), f"replay:{tmp_path / 'd.parquet'}"
     )
     assert column(result, "machine") == [1, 0]
+
+
+def test_a_task_that_fits_no_machine_is_refused_at_load(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="cpu 3: no machine has room"):
+        cloudarena.load(cluster(job(task(cpu=3))))
+    path = tmp_path / "jobs.csv"
+    path.write_text(
+        "submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk\n0,5,65,0.1,1,1,2,0\n"
+    )
+    spec = {
+        "scenario": "jobs",
+        "machines": [{"count": 5, "cpu": 64, "memory": 1.0}],
+        "workload": {"source": "cloudsimpy-csv", "path": str(path), "offset": 0, "jobs": 100},
+    }
+    with pytest.raises(SpecError, match=r"job 1, task 1.*cpu 65, memory 0\.1: no machine has room"):
+        cloudarena.load(spec)

@@ -43,12 +43,10 @@ def build_world(
 ) -> World:
     """Lays out the arrays; refuses tasks that fit no machine."""
     kinds, tasks, jobs = scenario.machines, len(workload.instances), len(workload.submit)
-    repeat = [kind.count for kind in kinds]
-    sizes = np.array([[kind.cpu, kind.memory, kind.disk, kind.gpu] for kind in kinds])
-    capacity = np.repeat(whole_millionths(sizes), repeat, axis=0)
-    speed = np.repeat(np.array([kind.speed for kind in kinds]), repeat)
-    demand = whole_millionths(workload.demand)
-    check_fits(workload, demand, capacity)
+    check_fits(scenario, workload)
+    counts = [kind.count for kind in kinds]
+    capacity = np.repeat(kind_sizes(scenario), counts, axis=0)
+    speed = np.repeat(np.array([kind.speed for kind in kinds]), counts)
     first_child, children = graph.children_of(workload)
     order = graph.children_first(workload)
     shown = _known_durations(scenario, workload)
@@ -81,7 +79,7 @@ def build_world(
             waiting=workload.instances.copy(),
             running=whole(0),
             finished=whole(0),
-            demand=demand,
+            demand=whole_millionths(workload.demand),
             duration=shown,
             path=graph.longest_paths(order, first_child, children, shown),
             weight=graph.dependence_weights(order, first_child, children, workload.instances),
@@ -131,16 +129,23 @@ def shortest_times(scenario: JobsScenario, workload: JobWorkload) -> NDArray[np.
     return longest / max(kind.speed for kind in scenario.machines)
 
 
-def check_fits(
-    workload: JobWorkload, demand: NDArray[np.int64], capacity: NDArray[np.int64]
-) -> None:
+def kind_sizes(scenario: JobsScenario) -> NDArray[np.int64]:
+    """What a machine of each kind has, in millionths: (kinds, 4)."""
+    kinds = scenario.machines
+    return whole_millionths(
+        np.array([[kind.cpu, kind.memory, kind.disk, kind.gpu] for kind in kinds])
+    )
+
+
+def check_fits(scenario: JobsScenario, workload: JobWorkload) -> None:
     """Refuses a task that no machine has room for, or a gang that all together have not."""
+    demand = whole_millionths(workload.demand)
     fits = np.zeros(len(demand), bool)
     copies = np.zeros(len(demand))
-    for shape, count in zip(*np.unique(capacity, axis=0, return_counts=True), strict=True):
-        fits |= (demand <= shape).all(axis=1)
-        ratio = np.where(demand > 0, shape // np.maximum(demand, 1), np.iinfo(np.int64).max)
-        copies += count * ratio.min(axis=1).astype(float)
+    for kind, size in zip(scenario.machines, kind_sizes(scenario), strict=True):
+        fits |= (demand <= size).all(axis=1)
+        ratio = np.where(demand > 0, size // np.maximum(demand, 1), np.iinfo(np.int64).max)
+        copies += kind.count * ratio.min(axis=1).astype(float)
     bad = ~fits | (workload.gang & (copies < workload.instances))
     if not bad.any():
         return

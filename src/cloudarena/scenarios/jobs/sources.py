@@ -226,3 +226,5 @@ Workload = Annotated[
     TraceFile | Alibaba2018 | AlibabaLike | LublinFeitelson | DeepRm | TpchLike | Inline,
     Field(discriminator="source"),
 ]
+GIVEN = (TraceFile, Alibaba2018, Inline)
+"""Sources that give the same jobs whatever the seed."""

@@ -12,7 +12,7 @@ from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, S
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.jobs.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.jobs.policies import policy as built_in_policies
-from cloudarena.scenarios.jobs.sources import Workload
+from cloudarena.scenarios.jobs.sources import GIVEN, Workload
 from cloudarena.sources import SpecPath, load_workload, source_names
 from cloudarena.workloads.jobs import LARGEST_DEMAND, LONGEST_TIME, JobWorkload
 
@@ -95,6 +95,15 @@ class JobsScenario(Scenario):
                 "not_allowed",
                 f"known: {list(self.known)} is not allowed: [durations], [estimates] or []",
             )
+        return self
+
+    @model_validator(mode="after")
+    def _tasks_fit(self) -> JobsScenario:
+        """Refuses tasks that fit no machine; what a seed draws is checked when its run begins."""
+        if isinstance(self.workload, GIVEN):
+            from cloudarena.scenarios.jobs.build import check_fits
+
+            check_fits(self, self.load_workload(0))
         return self
 
     @property
