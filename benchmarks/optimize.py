@@ -12,6 +12,10 @@ true, on problems whose truth is known.
 
 ``python -m benchmarks.optimize metrics [--runs 20] [--out FILE]``: how many of many metrics need be
 measured, and how well they find the best strategies.
+
+``python -m benchmarks.optimize simulation [--spec tiers/rubis-hour] [--replications 25]``: LOS on a
+real simulation, against Monte Carlo at ten times its evaluations. Its replications are
+not those of Monte Carlo.
 """
 
 from __future__ import annotations
@@ -27,9 +31,21 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.mapping import markdown
+from cloudarena.catalogue import FOLDER, STUDY, read_yaml
 from cloudarena.engine.streams import stream
+from cloudarena.experiments.compare import interval
+from cloudarena.experiments.study import design_text, read_study
+from cloudarena.experiments.tuning import ScenarioProblem
 from cloudarena.files import write_text
-from cloudarena.optimize import ClusterModel, Compositions, blind_pick, los, monte_carlo
+from cloudarena.optimize import (
+    ClusterModel,
+    Compositions,
+    Progress,
+    Remembered,
+    blind_pick,
+    los,
+    monte_carlo,
+)
 from cloudarena.optimize.alignment import (
     belief_from_values,
     draws_for,
@@ -45,6 +61,7 @@ NAIVE_SHARES = 20
 """The naive loop is timed on so few, and scaled."""
 REPEATS = 5
 CLAIM_NOISES = (0.1, 0.5, 2.5)
+STUDIED = "tiers/rubis-hour"
 progress = Console(stderr=True)
 
 
@@ -299,6 +316,55 @@ def metrics(runs: int) -> str:
     return markdown(header, rows)
 
 
+def simulation(spec: str, replications: int) -> str:
+    """Monte Carlo on all designs of a scenario, and LOS at a tenth of that."""
+    study = read_study(spec)
+    if spec != STUDIED:
+        thresholds = read_yaml(FOLDER / f"{STUDIED}{STUDY}", STUDIED)
+        study = read_study({"spec": spec, **thresholds})
+    space, objectives = study.space(0), study.objectives(None)
+    everything = Remembered(ScenarioProblem(study, space, objectives, seed=0))
+    start = time.perf_counter()
+
+    def watch(state: Progress) -> None:
+        share = f"{state.evaluations:,} of {state.expected:,}"
+        progress.print(f"{share}, {time.perf_counter() - start:,.0f} s", style="dim")
+
+    # The one that costs little goes first, so that its mistakes show early.
+    budget = everything.size * replications // 10
+    rough = ScenarioProblem(study, space, objectives, seed=10**6)
+    quick = los(rough, rough=2, evaluations=budget, final_rule="knee", watcher=watch)
+    proper = monte_carlo(everything, replications=replications, final_rule="knee", watcher=watch)
+    rows = []
+    for name, selection in (("monte-carlo", proper), ("los", quick)):
+        chosen = everything.estimate([selection.best], range(replications))
+        rows.append(
+            [
+                name,
+                f"{selection.evaluations:,}",
+                design_text(everything.design(selection.best)),
+                *(f"{mean:.4g}" for mean in chosen.mean[0]),
+                f"{len(np.intersect1d(selection.front.designs, proper.front.designs))}",
+            ]
+        )
+    values = everything.evaluate([proper.best, quick.best], range(replications))
+    for place, objective in enumerate(objectives):
+        difference = interval(values[1, :, place] - values[0, :, place])
+        rows.append(
+            [
+                "difference",
+                "",
+                objective.name,
+                f"{difference.mean:+.3g}",
+                f"{difference.low:.3g} to {difference.high:.3g}",
+                "",
+            ]
+        )
+    names = [objective.name for objective in objectives]
+    header = ["method", "evaluations", "choice", *names, "of Monte Carlo's front found"]
+    return markdown(header, rows)
+
+
 def shown(seconds: float) -> str:
     """Seconds, or milliseconds if they are few."""
     return f"{seconds:.2f} s" if seconds >= 1.0 else f"{1000.0 * seconds:.3g} ms"
@@ -306,7 +372,9 @@ def shown(seconds: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("what", choices=("speed", "methods", "claims", "metrics"))
+    parser.add_argument("what", choices=("speed", "methods", "claims", "metrics", "simulation"))
+    parser.add_argument("--spec", default=STUDIED, help="the scenario, for simulation")
+    parser.add_argument("--replications", type=int, default=25, help="of Monte Carlo, there")
     parser.add_argument("--runs", type=int, default=20, help="seeds, for all but speed")
     parser.add_argument("--out", type=Path, help="writes the table there")
     arguments = parser.parse_args()
@@ -315,6 +383,7 @@ def main() -> None:
         "methods": lambda: methods(arguments.runs),
         "claims": lambda: claims(arguments.runs),
         "metrics": lambda: metrics(arguments.runs),
+        "simulation": lambda: simulation(arguments.spec, arguments.replications),
     }
     table = tables[arguments.what]()
     print(table, end="")
