@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from cloudarena.cli.options import Json, Out, Seed, people, print_json
+from cloudarena.cli.options import Json, Out, Seed, listed, people, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -65,7 +65,7 @@ def reduce(
 
     if keep is not None and ap is not None:
         raise SpecError("--ap: is not allowed together with --keep")
-    values = read_metric_table(table, by).without(_listed(ignore)).with_lower(_listed(lower))
+    values = read_metric_table(table, by).without(listed(ignore)).with_lower(listed(lower))
     done = reduce_table(
         values,
         keep,
@@ -86,10 +86,6 @@ def reduce(
     people().print(done.conclusion(), style="bold", highlight=False)
     if out is not None:
         people().print(f"wrote {out}/report.html", highlight=False)
-
-
-def _listed(text: str | None) -> list[str]:
-    return [name.strip() for name in text.split(",")] if text else []
 
 
 def _table(done: MetricReduction) -> Table:

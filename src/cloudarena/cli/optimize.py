@@ -13,6 +13,7 @@ from cloudarena.cli.options import (
     Overrides,
     Seed,
     Spec,
+    listed,
     notices,
     people,
     print_json,
@@ -88,10 +89,10 @@ def optimize(
         tuning = tune(
             spec,
             method,
-            _listed(objectives),
+            listed(objectives),
             evaluations,
             confidence,
-            _listed(compare),
+            listed(compare),
             seed,
             workers,
             list(overrides or ()),
@@ -110,10 +111,6 @@ def optimize(
     if out is not None:
         names = " and ".join(f"{out}/{name}" for name in ("report.html", *_winner_names(tuning)))
         people().print(f"wrote {names}", highlight=False)
-
-
-def _listed(text: str | None) -> list[str]:
-    return [name.strip() for name in text.split(",")] if text else []
 
 
 @contextmanager

@@ -80,12 +80,13 @@ def tuning_sheet(tuning: Tuning) -> Sheet:
         by_layers = len(selection.objectives) > 1
         charts.append(order_chart(selection.look.curve, str(selection.omega), by_layers))
     charts += [_allocation_figure(tuning, one) for one in _with_rounds(tuning)]
-    sections = [_designs_section(tuning)]
-    if tuning.others or tuning.failures:
-        sections.append(_methods_section(tuning))
+    sections = []
     if charts:
         hint = "What the first look shows, and what it costs to be sure."
         sections.append(Section("Cost, order and allocation", hint, charts))
+    if tuning.others or tuning.failures:
+        sections.append(_methods_section(tuning))
+    sections.append(_designs_section(tuning))
     winner = tuning.winning_scenario
     files = []
     if winner is not None:
