@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from cloudarena.errors import InvalidAction as InvalidAction
     from cloudarena.experiments.compare import compare as compare
     from cloudarena.experiments.simulate import simulate as simulate
+    from cloudarena.experiments.tuning import tune as tune
 
 _HOMES = {
     "load": "catalogue",
     "simulate": "experiments.simulate",
     "compare": "experiments.compare",
+    "tune": "experiments.tuning",
     "Scenario": "contract",
     "Simulation": "contract",
     "Decision": "contract",

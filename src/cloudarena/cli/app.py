@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cloudarena import __version__
-from cloudarena.cli import compare, map, policies, run, scenarios, trace
+from cloudarena.cli import compare, map, metrics, optimize, policies, run, scenarios, trace
 
 app = typer.Typer(
     name="cloudarena",
@@ -40,4 +40,6 @@ app.command("policies")(policies.policies)
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
 app.command("map")(map.map_command)
+app.command("optimize")(optimize.optimize)
+app.add_typer(metrics.app, name="metrics")
 app.add_typer(trace.app, name="trace")

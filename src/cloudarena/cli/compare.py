@@ -12,6 +12,7 @@ from cloudarena.cli.options import (
     Overrides,
     Seed,
     Spec,
+    listed,
     notices,
     people,
     print_json,
@@ -52,7 +53,7 @@ def compare(
 
     show_warnings()
     scenario = load(spec, list(overrides or ()))
-    names = [name.strip() for name in policies.split(",")] if policies else None
+    names = listed(policies) or None
     console = notices()
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(

@@ -25,6 +25,11 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Writes t
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
 
+def listed(text: str | None) -> list[str]:
+    """The names of an option such as ``a,b``."""
+    return [name.strip() for name in text.split(",")] if text else []
+
+
 def print_json(value: Any) -> None:
     """Prints one JSON object on standard output."""
     print(json.dumps(value, indent=2))

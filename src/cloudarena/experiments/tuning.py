@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from cloudarena.experiments.study import (
 from cloudarena.optimize import METHODS, Encoding, Objective, Problem, Progress, Selection
 from cloudarena.optimize.checks import Floats, Ints
 from cloudarena.optimize.remembered import Remembered
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 EACH = 20
 """Evaluations for each design when nobody says how many."""
@@ -146,9 +149,13 @@ class Tuning:
     """Of methods that were to be compared, with the same number of evaluations."""
     failures: dict[str, str]
     """Methods that could not be compared, and why."""
+    asked_method: str
+    """What was asked for; ``auto`` may have become another."""
     evaluations: int
     """How many were allowed."""
     seed: int
+    options: dict[str, Any]
+    """Of the method."""
 
     @cached_property
     def winner(self) -> Any:
@@ -208,14 +215,51 @@ class Tuning:
             + [{"method": method, "error": why} for method, why in self.failures.items()],
         }
 
-    def conclusion(self) -> str:
-        """Two sentences: what to take, and how sure that is."""
+    def table(self) -> pa.Table:
+        """A row for each design that was evaluated: what it is, and its objectives.
+
+        ``layer`` and the columns ``rough_...`` are of the first look, ``low_...`` and ``high_...``
+        the ends of the intervals of those that were selected.
+        """
+        import pyarrow as pa
+
+        selection, look = self.selection, self.selection.look
+        estimates = selection.estimates
+        numbers = estimates.designs if look is None else np.arange(selection.designs)
+        rows = np.searchsorted(numbers, estimates.designs)
+        columns: dict[str, Any] = {
+            "design": numbers,
+            "text": [design_text(self.problem.design(number)) for number in numbers.tolist()],
+            "selected": np.isin(numbers, selection.selected),
+            "chosen": np.isin(numbers, selection.chosen),
+        }
+        if look is not None:
+            columns["layer"] = look.layer + 1
+        for k, objective in enumerate(selection.objectives):
+            if look is not None:
+                columns[f"rough_{objective.name}"] = look.moments.mean[:, k] * objective.sign
+            for prefix, values in (
+                ("", estimates.mean),
+                ("low_", estimates.low),
+                ("high_", estimates.high),
+            ):
+                column = np.full(len(numbers), np.nan)
+                column[rows] = values[:, k]
+                columns[f"{prefix}{objective.name}"] = pa.array(column, from_pandas=True)
+        return pa.table(columns)
+
+    def headline(self) -> str:
+        """What to take, and who says so."""
         selection = self.selection
         several = f" and {len(selection.chosen) - 1} more" if len(selection.chosen) > 1 else ""
         return (
             f"Take {design_text(self.winner)}{several}: the choice of {selection.method} among "
-            f"{selection.designs:,} designs. Claimed: {selection.alignment}."
+            f"{selection.designs:,} designs."
         )
+
+    def conclusion(self) -> str:
+        """Two sentences: what to take, and how sure that is."""
+        return f"{self.headline()} Claimed: {self.selection.alignment}."
 
     def cost(self) -> str:
         """One sentence: what it cost, and what Monte Carlo would have."""
@@ -257,19 +301,9 @@ def tune(
         workers: processes; -1 is one for each core. The result does not depend on it.
         overrides: changes of the scenario, as for ``cloudarena.load``.
         watcher: is called again and again with a method, its progress, and the problem.
-        options: of the method, such as ``rough=5`` for ``los`` or ``top=3`` for ``ocba-m``.
+        options: of the methods, such as ``rough=5`` for ``los`` or ``top=3`` for ``ocba-m``.
     """
-    for place, name in enumerate((method, *compare)):
-        if name not in METHODS:
-            field = "compare" if place else "method"
-            raise SpecError(
-                f"{field}: {name!r} is not allowed: one of {', '.join(METHODS)}."
-                + nearest(name, METHODS)
-            )
-    known = inspect.signature(METHODS[method]).parameters
-    for name in options:
-        if name not in known:
-            raise SpecError(f"{name}: is not allowed for method {method}.{nearest(name, known)}")
+    given = _options((method, *compare), options)
     study = read_study(spec, overrides)
     wanted = study.objectives(objectives)
     problem: Problem
@@ -280,26 +314,56 @@ def tune(
         problem = Remembered(ScenarioProblem(study, space, wanted, seed, workers))
     evaluations = EACH * problem.size if evaluations is None else evaluations
 
-    def run(name: str, more: Mapping[str, Any]) -> Selection:
+    def run(name: str) -> Selection:
         watch = None
         if watcher is not None:
 
             def watch(progress: Progress) -> None:
                 watcher(name, progress, problem)
 
-        given = _fitting(name, problem.size, evaluations, seed) | dict(more)
+        fitting = _fitting(name, problem.size, evaluations, seed)
         return METHODS[name](
-            problem, evaluations=evaluations, confidence=confidence, watcher=watch, **given
+            problem,
+            evaluations=evaluations,
+            confidence=confidence,
+            watcher=watch,
+            **{**fitting, **given[name]},
         )
 
-    selection = run(method, options)
+    selection = run(method)
     others, failures = [], {}
     for name in compare:
         try:
-            others.append(run(name, {}))
-        except (SpecError, TypeError) as error:
+            others.append(run(name))
+        except SpecError as error:
             failures[name] = str(error)
-    return Tuning(study, problem, selection, tuple(others), failures, evaluations, seed)
+    return Tuning(
+        study, problem, selection, tuple(others), failures, method, evaluations, seed, options
+    )
+
+
+def _options(methods: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """For each method the options that it takes; each must be taken by some method."""
+    given = {}
+    for place, name in enumerate(methods):
+        if name not in METHODS:
+            field = "compare" if place else "method"
+            raise SpecError(
+                f"{field}: {name!r} is not allowed: one of {', '.join(METHODS)}."
+                + nearest(name, METHODS)
+            )
+        known = inspect.signature(METHODS[name]).parameters
+        given[name] = {key: value for key, value in options.items() if key in known}
+        for key, parameter in known.items():
+            needed = (
+                parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
+            )
+            if needed and key != "evaluations" and key not in options:
+                raise SpecError(f"{key}: is required for method {name}")
+    for key in options:
+        if not any(key in taken for taken in given.values()):
+            raise SpecError(f"{key}: is not allowed for method {' or '.join(methods)}")
+    return given
 
 
 def _fitting(method: str, designs: int, evaluations: int, seed: int) -> dict[str, Any]:

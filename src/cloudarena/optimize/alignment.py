@@ -68,10 +68,14 @@ class Alignment(NamedTuple):
     at_least: int
     good: str
     """Which designs count as good."""
+    exactly: bool = False
+    """Whether the selected are these designs and no others."""
 
     def __str__(self) -> str:
         if math.isnan(self.probability):
             return "no claim"
+        if self.exactly:
+            return f"{self.good} with probability {self.probability:.3g}"
         return f"at least {self.at_least} of {self.good} with probability {self.probability:.3g}"
 
 
@@ -119,18 +123,25 @@ def draws_for(confidence: float) -> int:
     return max(DRAWS, math.ceil(confidence / (1.0 - confidence)))
 
 
-def needed_designs(layer: Ints, goods: list[Ints], at_least: int, confidence: float) -> int:
-    """How many designs, in order of their layers, hold ``at_least`` good ones so surely.
+def needed_by_draw(layer: Ints, goods: list[Ints], at_least: int) -> Ints:
+    """For each draw, how many designs, in order of their layers, hold ``at_least`` good ones.
 
-    Where a draw has fewer good designs than that, all of them are wanted.
+    Where a draw has fewer good designs than that, all of them are wanted. Ascending.
     """
     before = up_to_layer(layer)
-    needed = sorted(
-        int(np.partition(before[good], min(at_least, len(good)) - 1)[min(at_least, len(good)) - 1])
-        for good in goods
+    return np.sort(
+        [
+            np.partition(before[good], min(at_least, len(good)) - 1)[min(at_least, len(good)) - 1]
+            for good in goods
+        ]
     )
+
+
+def needed_designs(layer: Ints, goods: list[Ints], at_least: int, confidence: float) -> int:
+    """How many designs, in order of their layers, hold ``at_least`` good ones so surely."""
+    needed = needed_by_draw(layer, goods, at_least)
     place = min(math.ceil(confidence * (len(goods) + 1)), len(goods)) - 1
-    return needed[place]
+    return int(needed[place])
 
 
 def alignment_probability(selected: Ints, designs: int, goods: list[Ints], at_least: int) -> float:

@@ -110,7 +110,7 @@ def blind_pick(
         alignment=Alignment(
             hit_probability(problem.size, good, size, at_least),
             at_least,
-            f"the best {good:,} designs",
+            "the best design" if good == 1 else f"the best {good:,} designs",
         ),
         confidence=confidence,
         final_rule=final_rule,

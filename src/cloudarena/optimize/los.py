@@ -29,6 +29,7 @@ from cloudarena.optimize.alignment import (
     belief_from_values,
     draws_for,
     good_sets,
+    needed_by_draw,
     needed_designs,
 )
 from cloudarena.optimize.checks import Floats, Ints, check_choice, check_probability, check_whole
@@ -134,6 +135,7 @@ def los(
         omega=str(look.omega),
         noise=look.noise,
         look=look,
+        needed=needed_by_draw(look.layer, goods, at_least),
         remark=remark,
     )
 

@@ -99,7 +99,7 @@ def mocba(
         front,
         rounds.moments.at(front),
         evaluations=meter.spent,
-        alignment=Alignment(claim, len(front), "the true front, and nothing else,"),
+        alignment=Alignment(claim, len(front), "the whole true front", exactly=True),
         confidence=confidence,
         final_rule=final_rule,
         seed=seed,

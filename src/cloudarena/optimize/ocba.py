@@ -232,7 +232,7 @@ def _selection(
         best,
         rounds.moments.at(best),
         evaluations=rounds.meter.spent,
-        alignment=Alignment(claim, len(best), good),
+        alignment=Alignment(claim, len(best), good, exactly=True),
         confidence=confidence,
         chosen=best,
         rounds=rounds.counts_by_round,

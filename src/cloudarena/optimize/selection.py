@@ -76,6 +76,8 @@ class Selection:
     noise: float | None = None
     look: Look | None = field(default=None, repr=False)
     """The rough look at all designs, of methods that begin with one."""
+    needed: Ints | None = field(default=None, repr=False)
+    """Of LOS: for each draw of the truth, how many designs must be selected to hold enough."""
     rounds: Ints | None = field(default=None, repr=False)
     """Replications of each design after each round, of methods that go round by round."""
     remark: str = ""

@@ -39,11 +39,11 @@ def render_report(comparison: Comparison) -> str:
     metrics = fragments.drawn_metrics(comparison)
     headline, others = metrics[:1], metrics[1:]
     several = len(comparison.policies) > 1
-    scripts = {"echarts": _asset(ECHARTS), "script": _asset("report.js")}
-    return Template(_asset("template.html")).substitute(
+    scripts = {"echarts": asset(ECHARTS), "script": asset("page.js") + asset("report.js")}
+    return Template(asset("template.html")).substitute(
         scripts,
-        security=_security_policy(list(scripts.values())),
-        css=_asset("report.css"),
+        security=security_policy(list(scripts.values())),
+        css=asset("report.css"),
         title=escape(scenario.name),
         description=escape(scenario.description),
         conclusion=escape(comparison.conclusion()),
@@ -66,7 +66,7 @@ def render_report(comparison: Comparison) -> str:
         spec=escape(spec_yaml(scenario)),
         spec_file=SPEC_FILE,
         version=escape(__version__),
-        data=_embedded(data),
+        data=embedded(data),
     )
 
 
@@ -122,13 +122,13 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _embedded(data: dict[str, Any]) -> str:
+def embedded(data: dict[str, Any]) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
 
 
-def _security_policy(scripts: list[str]) -> str:
+def security_policy(scripts: list[str]) -> str:
     """Lets the page run its own scripts and nothing else, and load nothing."""
     hashes = (
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
@@ -140,5 +140,6 @@ def _security_policy(scripts: list[str]) -> str:
     )
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file of this folder."""
     return files("cloudarena.report").joinpath(name).read_text(encoding="utf-8")

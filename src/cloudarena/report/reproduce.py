@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
@@ -53,9 +54,24 @@ def reproduction(comparison: Comparison) -> Reproduction:
     return Reproduction(f"cloudarena compare {shlex.join(words)}", tuple(notes))
 
 
-def spec_yaml(scenario: Scenario) -> str:
-    """The whole spec, defaults included, as a YAML file that loads again."""
-    return yaml.safe_dump(_plain(scenario), sort_keys=False, allow_unicode=True, width=100)
+def spec_yaml(scenario: Scenario, absolute: bool = False) -> str:
+    """The whole spec, defaults included, as a YAML file that loads again.
+
+    Args:
+        scenario: what to write.
+        absolute: makes paths absolute, so that the file may lie in any folder.
+    """
+    plain = _absolute(scenario.model_dump()) if absolute else _plain(scenario)
+    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _absolute(value: Any) -> Any:
+    """Plain values, with absolute paths."""
+    if isinstance(value, dict):
+        return {key: _absolute(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_absolute(entry) for entry in value]
+    return str(value.absolute()) if isinstance(value, Path) else value
 
 
 def _plain(scenario: Scenario) -> dict[str, Any]:

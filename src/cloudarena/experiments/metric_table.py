@@ -1,0 +1,301 @@
+"""Which metrics need be measured, from a table of strategies and metrics in a file.
+
+A row is a strategy; numbers are metrics, words are not. On part of the strategies a few metrics
+are chosen (``cloudarena.optimize.metrics``), and on the rest the choice is checked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from cloudarena.engine.streams import stream
+from cloudarena.errors import CloudarenaError, SpecError, TraceError, nearest
+from cloudarena.optimize.checks import Floats, Ints, check_number, check_whole
+from cloudarena.optimize.metrics import Reduction, reduce_metrics
+from cloudarena.optimize.metrics.reduce import Method
+from cloudarena.scenarios import scenario_class
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Better = Literal["higher", "lower"]
+
+RESULTS = ("replications.parquet", "designs.parquet")
+"""The tables of results folders, by preference."""
+NO_METRICS = ("seed", "replication", "design", "layer")
+"""Columns of results that number rows."""
+LEAST_SAMPLE = 20
+"""Strategies on which metrics are chosen, at least."""
+
+
+class MetricTable(NamedTuple):
+    """Strategies (rows) and their metrics (columns)."""
+
+    source: str
+    names: tuple[str, ...]
+    values: Floats
+    better: tuple[Better, ...]
+
+    def without(self, ignored: Sequence[str]) -> MetricTable:
+        """The table without some metrics."""
+        for name in ignored:
+            _check_name("ignore", name, self.names)
+        kept = [k for k, name in enumerate(self.names) if name not in ignored]
+        if not kept:
+            raise SpecError("ignore: all metrics are not allowed: at least one must be left")
+        return MetricTable(
+            self.source,
+            tuple(self.names[k] for k in kept),
+            self.values[:, kept],
+            tuple(self.better[k] for k in kept),
+        )
+
+    def with_lower(self, lower: Sequence[str]) -> MetricTable:
+        """The table with some more metrics of which lower is better."""
+        for name in lower:
+            _check_name("lower", name, self.names)
+        better = tuple(
+            "lower" if name in lower else way
+            for name, way in zip(self.names, self.better, strict=True)
+        )
+        return self._replace(better=better)
+
+
+class HeldOut(NamedTuple):
+    """The check on strategies that had no part in the choice."""
+
+    strategies: int
+    selected: int
+    good: int
+    hits: int
+    """Of the ``good`` best by score, those among the ``selected`` best by prediction."""
+    correlation: float
+    """Of score and prediction."""
+
+
+@dataclass(frozen=True, eq=False)
+class MetricReduction:
+    """Which metrics to measure, and what that is worth."""
+
+    table: MetricTable
+    reduction: Reduction
+    sample: int
+    """Strategies on which the metrics were chosen."""
+    held_out: HeldOut | None
+    options: dict[str, Any]
+
+    @property
+    def chosen(self) -> list[str]:
+        """The names of the metrics to measure."""
+        return [self.table.names[k] for k in self.reduction.metrics]
+
+    def summary(self) -> dict[str, Any]:
+        """All of it as plain values for JSON."""
+        step = self.reduction.step
+        return {
+            "table": self.table.source,
+            "strategies": len(self.table.values),
+            "sample": self.sample,
+            "metrics": len(self.table.names),
+            "keep": len(self.chosen),
+            "chosen": self.chosen,
+            "intercept": self.reduction.intercept,
+            "coefficients": dict(
+                zip(self.chosen, self.reduction.coefficients.tolist(), strict=True)
+            ),
+            "correlation": step.correlation,
+            "residual_sd": step.residual_sd,
+            "information_bits": step.information_bits,
+            "alignment_probability": step.alignment,
+            **self.options,
+            "curve": [
+                {
+                    "metrics": number,
+                    "chosen": [self.table.names[k] for k in one.fit.metrics],
+                    "residual_sd": one.residual_sd,
+                    "information_bits": one.information_bits,
+                    "alignment_probability": one.alignment,
+                }
+                for number, one in enumerate(self.reduction.steps, start=1)
+            ],
+            "held_out": None if self.held_out is None else self.held_out._asdict(),
+            "conclusion": self.conclusion(),
+        }
+
+    def conclusion(self) -> str:
+        """In two sentences."""
+        wanted = self.options
+        words = (
+            f"Measure {len(self.chosen)} of {len(self.table.names)} metrics: the {wanted['s']} "
+            f"best by prediction hold at least {wanted['k']} of the {wanted['g']} best strategies "
+            f"with probability {self.reduction.alignment:.3g}."
+        )
+        if self.held_out is None:
+            return f"{words} No strategies were held out to check that."
+        held = self.held_out
+        return (
+            f"{words} Of {held.strategies} strategies held out, the {held.selected} best by "
+            f"prediction hold {held.hits} of the {held.good} best."
+        )
+
+
+def read_metric_table(path: str | Path, by: str | None = None) -> MetricTable:
+    """A table from a CSV or Parquet file, or from a results folder.
+
+    Args:
+        path: the file or folder. Of a folder that cloudarena wrote, which way a metric is better
+            is known; else higher is.
+        by: a column; rows that have the same there are averaged.
+    """
+    file = Path(path)
+    directions: dict[str, Better | None] = {}
+    if file.is_dir():
+        directions = _directions(file)
+        file = _table_of(file)
+    table = _read(file)
+    if by is not None:
+        table = _averaged(table, by)
+    names, columns = [], []
+    for name in table.column_names:
+        column = table[name]
+        if name in NO_METRICS or name == by or not _is_number(column.type):
+            continue
+        if column.null_count:
+            raise TraceError(f"{file}: {name}: an empty cell is not allowed: a number")
+        if directions and directions.get(name) is None:
+            continue
+        names.append(name)
+        columns.append(np.asarray(column.to_numpy(), np.float64))
+    if not names:
+        raise TraceError(f"{file}: has no metrics: at least one column of numbers")
+    better = tuple(directions.get(name) or "higher" for name in names)
+    return MetricTable(str(path), tuple(names), np.column_stack(columns), better)
+
+
+def reduce_table(
+    table: MetricTable,
+    keep: int | None = None,
+    alignment: float = 0.95,
+    selected: int = 15,
+    good: int = 15,
+    at_least: int = 10,
+    held_out: float = 0.25,
+    method: Method = "stepwise",
+    seed: int = 0,
+) -> MetricReduction:
+    """Chooses metrics on part of the strategies, and checks the choice on the rest.
+
+    Args:
+        table: strategies and their metrics.
+        keep: how many metrics to choose; without it, as few as reach ``alignment``.
+        alignment: the wanted probability.
+        selected: s, strategies that are selected by prediction.
+        good: g, strategies that count as good.
+        at_least: k, good ones that are wanted among the selected.
+        held_out: the share of the strategies that is held out, if enough are left.
+        method: how metrics are chosen.
+        seed: of which strategies are held out, and of ``ecga``.
+    """
+    if not 0.0 <= check_number("holdout", held_out, 0.0) < 1.0:
+        raise SpecError(f"holdout: {held_out!r} is not allowed: at least 0, less than 1")
+    strategies = len(table.values)
+    check_whole("s", selected, 1, strategies)
+    check_whole("g", good, 1, strategies)
+    check_whole("k", at_least, 1, min(selected, good))
+    order = stream(seed, "held-out strategies").permutation(strategies)
+    apart = min(int(held_out * strategies), max(0, strategies - LEAST_SAMPLE))
+    unseen, seen = np.sort(order[:apart]), np.sort(order[apart:])
+    reduction = reduce_metrics(
+        table.values[seen],
+        keep=keep,
+        alignment=alignment,
+        selected=selected,
+        good=good,
+        at_least=at_least,
+        strategies=strategies,
+        better=table.better,
+        method=method,
+        seed=seed,
+    )
+    check = _check(reduction, table, unseen, selected, good) if apart >= 2 else None
+    options = {"s": selected, "g": good, "k": at_least, "method": method, "seed": seed}
+    return MetricReduction(table, reduction, len(seen), check, options)
+
+
+def _check(
+    reduction: Reduction, table: MetricTable, unseen: Ints, selected: int, good: int
+) -> HeldOut:
+    """As many are selected and good, in proportion, as among all strategies."""
+    values, share = table.values[unseen], len(unseen) / len(table.values)
+    some = max(1, round(selected * share))
+    best = max(1, round(good * share))
+    score, predicted = reduction.score(values), reduction.predict(values[:, reduction.metrics])
+    spread = np.ptp(score) > 0.0 and np.ptp(predicted) > 0.0
+    correlation = float(np.corrcoef(score, predicted)[0, 1]) if spread else 0.0
+    return HeldOut(len(unseen), some, best, reduction.hits(values, some, best), correlation)
+
+
+def _read(file: Path) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+    import pyarrow.parquet as pq
+
+    if not file.is_file():
+        raise TraceError(f"{file}: does not exist")
+    try:
+        if file.suffix == ".parquet":
+            return pq.read_table(file, partitioning=None)
+        return pacsv.read_csv(file)
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+        raise TraceError(f"{file}: cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
+
+
+def _averaged(table: pa.Table, by: str) -> pa.Table:
+    _check_name("by", by, table.column_names)
+    names = [name for name in table.column_names if name != by and _is_number(table[name].type)]
+    means = table.group_by(by, use_threads=False).aggregate([(name, "mean") for name in names])
+    return means.rename_columns([name.removesuffix("_mean") for name in means.column_names])
+
+
+def _table_of(folder: Path) -> Path:
+    """The table of strategies in a results folder."""
+    for name in RESULTS:
+        if (folder / name).is_file():
+            return folder / name
+    files = sorted(file for file in folder.iterdir() if file.suffix in (".parquet", ".csv"))
+    if len(files) != 1:
+        raise TraceError(
+            f"{folder}: {len(files)} tables are not allowed: one, or {' or '.join(RESULTS)}"
+        )
+    return files[0]
+
+
+def _directions(folder: Path) -> dict[str, Better | None]:
+    """Which way each metric is better, by the scenario that a results folder names."""
+    for name in ("comparison.json", "optimize.json"):
+        try:
+            scenario = json.loads((folder / name).read_text(encoding="utf-8"))["scenario"]
+            kind = scenario_class(str(scenario).partition("/")[0])
+        except (OSError, ValueError, KeyError, TypeError, CloudarenaError):
+            continue
+        return {metric.name: metric.better for metric in kind.measures}
+    return {}
+
+
+def _check_name(field: str, name: str, names: Sequence[str]) -> None:
+    if name not in names:
+        raise SpecError(
+            f"{field}: {name!r} is not allowed: one of {', '.join(names)}.{nearest(name, names)}"
+        )

@@ -1,0 +1,248 @@
+"""Charts of optimisation as plain values, from plain arrays: the page's script draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloudarena.optimize.order import OrderCurve
+
+MOST_POINTS = 2000
+"""Points of a series; of more, every n-th is drawn."""
+SHOWN_LAYERS = 3
+"""Layers that have a colour of their own; the others are grey."""
+SHOWN_DESIGNS = 6
+"""Designs that have a line of their own in an allocation."""
+
+
+class Series(NamedTuple):
+    """Points or a line; ``labels`` say what each point is."""
+
+    name: str
+    x: ArrayLike
+    y: ArrayLike
+    kind: Literal["points", "faint", "line", "steps", "star"] = "line"
+    labels: Sequence[str] = ()
+
+
+class Chart(NamedTuple):
+    """Series over the same axes; ``marks`` are vertical lines with words."""
+
+    title: str
+    hint: str
+    x: str
+    y: str
+    series: Sequence[Series]
+    marks: Sequence[tuple[float, str]] = ()
+    y_range: tuple[float, float] | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Plain values for JSON, six digits each."""
+        return {
+            **self._asdict(),
+            "series": [_plain(series) for series in self.series],
+            "marks": [[_short(x), words] for x, words in self.marks],
+        }
+
+    def words(self) -> str:
+        """What the chart shows, for those who do not see it."""
+        names = ", ".join(series.name for series in self.series if series.name)
+        return f"{self.title}: {self.y} over {self.x}. {names}"
+
+
+def front_chart(
+    names: Sequence[str],
+    means: ArrayLike,
+    layer: ArrayLike,
+    front: ArrayLike,
+    chosen: ArrayLike,
+    labels: Sequence[str] = (),
+    front_labels: Sequence[str] = (),
+) -> Chart:
+    """All designs by their first two objectives, coloured by layer, and the front that was found.
+
+    Args:
+        names: of the two objectives.
+        means: of all designs at the first look, an array of (designs, 2); may be empty.
+        layer: of each of these.
+        front: means of the designs on the front, an array of (designs, 2).
+        chosen: means of the chosen design.
+        labels: what each design is.
+        front_labels: what each design of the front is.
+    """
+    points = np.asarray(means, np.float64).reshape(-1, 2)
+    layers = np.asarray(layer, np.int64).reshape(-1)
+    texts = list(labels) or [""] * len(points)
+    series = []
+    beyond = np.flatnonzero(layers >= SHOWN_LAYERS)
+    if len(beyond):
+        some = beyond[:: -(-len(beyond) // MOST_POINTS)]
+        series.append(
+            Series("other layers", points[some, 0], points[some, 1], "faint", _of(texts, some))
+        )
+    for number in range(SHOWN_LAYERS - 1, -1, -1):
+        there = np.flatnonzero(layers == number)
+        if len(there):
+            name = f"layer {number + 1}"
+            series.append(
+                Series(name, points[there, 0], points[there, 1], "points", _of(texts, there))
+            )
+    best = np.asarray(front, np.float64).reshape(-1, 2)
+    order = np.argsort(best[:, 0], kind="stable")
+    series.append(
+        Series(
+            "front",
+            best[order, 0],
+            best[order, 1],
+            "line",
+            _of(list(front_labels) or [""] * len(best), order),
+        )
+    )
+    star = np.asarray(chosen, np.float64).reshape(2)
+    series.append(Series("chosen", star[:1], star[1:], "star"))
+    hint = "layers at the first look, the front as evaluated last" if len(points) else ""
+    return Chart("Front and layers", hint, names[0], names[1], series)
+
+
+def order_chart(curve: OrderCurve, omega: str, by_layers: bool = True) -> Chart:
+    """The order-performance curve beside the straight one."""
+    x = "best part of the layers" if by_layers else "best part of the range"
+    places = np.unique(np.linspace(0, len(curve.part) - 1, 300).astype(np.int64))
+    return Chart(
+        "Order-performance curve",
+        f"{omega}, area {curve.area:.2f}",
+        x,
+        "share of the designs",
+        [
+            Series("designs", curve.part[places], curve.share[places]),
+            Series("straight", [0.0, 1.0], [0.0, 1.0]),
+        ],
+        y_range=(0.0, 1.0),
+    )
+
+
+def cost_chart(
+    methods: Sequence[tuple[str, int, float]],
+    needed: ArrayLike = (),
+    first_look: int = 0,
+    replications: int = 0,
+) -> Chart:
+    """What a claim costs: the methods, and LOS had it selected fewer or more designs.
+
+    Args:
+        methods: name, evaluations and claimed probability of each.
+        needed: for each draw of the truth, how many designs must be selected.
+        first_look: evaluations of the first look at all designs.
+        replications: of each selected design.
+    """
+    series = []
+    draws = np.sort(np.asarray(needed, np.float64))
+    if len(draws):
+        sizes = np.unique(draws)
+        share = np.searchsorted(draws, sizes, side="right") / (len(draws) + 1)
+        series.append(
+            Series(
+                "los by the number of selected designs",
+                first_look + sizes * replications,
+                share,
+                "steps",
+                [f"{size:,.0f} selected" for size in sizes],
+            )
+        )
+    for name, evaluations, claim in methods:
+        if math.isfinite(claim):
+            series.append(Series(name, [evaluations], [claim], "points"))
+    return Chart(
+        "Cost against alignment",
+        "what each method claims of its own selection",
+        "evaluations",
+        "alignment probability",
+        series,
+        y_range=(0.0, 1.0),
+    )
+
+
+def allocation_chart(rounds: ArrayLike, labels: Sequence[str] = ()) -> Chart:
+    """Replications of each design after each round; those with the most have their own lines.
+
+    Args:
+        rounds: an array of (rounds, designs).
+        labels: what each design is.
+    """
+    counts = np.asarray(rounds, np.float64)
+    number = np.arange(1, len(counts) + 1)
+    order = np.argsort(-counts[-1], kind="stable")
+    texts = list(labels) or [f"design {place}" for place in range(counts.shape[1])]
+    own, others = order[:SHOWN_DESIGNS], order[SHOWN_DESIGNS:]
+    series = [Series(texts[place], number, counts[:, place]) for place in own]
+    if len(others):
+        series.append(Series("mean of the others", number, counts[:, others].mean(axis=1)))
+    return Chart("Allocation over rounds", "", "round", "replications", series)
+
+
+def similarity_chart(
+    times: ArrayLike, similarity: ArrayLike, boundaries: ArrayLike = (), unit: str = "s"
+) -> Chart:
+    """How alike neighbouring batches of work are over time, with the boundaries of stages.
+
+    Args:
+        times: where each similarity is taken.
+        similarity: 0 to 1.
+        boundaries: times at which stages begin.
+        unit: of the times.
+    """
+    marks = [(float(time), "") for time in np.asarray(boundaries, np.float64).reshape(-1)]
+    line = Series("similarity", _floats(times), _floats(similarity))
+    return Chart(
+        "Similarity and stages",
+        f"{len(marks)} stages; a line where one begins",
+        unit,
+        "similarity of neighbouring batches",
+        [line],
+        marks,
+        y_range=(0.0, 1.0),
+    )
+
+
+def reduction_charts(
+    residual_sd: ArrayLike, information_bits: ArrayLike, alignment: ArrayLike, kept: int
+) -> list[Chart]:
+    """Residual, information and alignment probability against the number of metrics."""
+    words = (
+        ("Residual", "standard deviations of the score", residual_sd, None),
+        ("Information", "bits about the best strategy", information_bits, None),
+        ("Alignment probability", "that enough good ones are selected", alignment, (0.0, 1.0)),
+    )
+    charts = []
+    for title, y, column, y_range in words:
+        values = _floats(column)
+        counts = np.arange(1.0, len(values) + 1)
+        chosen = Series("chosen", [float(kept)], [float(values[kept - 1])], "star")
+        lines = [Series(title.lower(), counts, values), chosen]
+        charts.append(Chart(title, y, "metrics", title.lower(), lines, y_range=y_range))
+    return charts
+
+
+def _floats(values: ArrayLike) -> NDArray[np.float64]:
+    return np.asarray(values, np.float64).reshape(-1)
+
+
+def _of(texts: Sequence[str], places: NDArray[np.int64]) -> list[str]:
+    return [texts[int(place)] for place in places]
+
+
+def _plain(series: Series) -> dict[str, Any]:
+    return {
+        **series._asdict(),
+        "x": [_short(value) for value in _floats(series.x)],
+        "y": [_short(value) for value in _floats(series.y)],
+        "labels": list(series.labels),
+    }
+
+
+def _short(value: float) -> float | None:
+    return float(f"{value:.6g}") if math.isfinite(value) else None

@@ -1,0 +1,237 @@
+"""``cloudarena optimize`` and ``metrics reduce``: what people type, and what they get."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from cloudarena.optimize.metrics import synthetic_metrics
+
+SCENARIO = {
+    "scenario": "tiers",
+    "duration_s": 240,
+    "arrivals": {"kind": "constant", "rate": 4},
+    "tiers": [
+        {
+            "name": "web",
+            "fat": {"rate": 14, "max": 2, "start": 0},
+            "thin": {"rate": 6, "max": 3, "start": 1},
+        }
+    ],
+}
+STUDY = {
+    "spec": "cloud.yaml",
+    "designs": {"policy": "step", "step.upper": {"from": 0.5, "to": 0.9, "steps": 5}},
+    "objectives": ["response_mean_s", "cost_usd"],
+}
+PROMISED = {
+    "method",
+    "designs",
+    "evaluations",
+    "selected",
+    "chosen",
+    "objectives",
+    "alignment_probability",
+    "omega",
+    "noise",
+}
+
+
+@pytest.fixture
+def study(tmp_path):
+    (tmp_path / "cloud.yaml").write_text(yaml.safe_dump(SCENARIO))
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump(STUDY))
+    return file
+
+
+def test_json_has_the_promised_keys_and_nothing_else_is_printed(cloudarena, study):
+    options = ("--method", "los", "--objectives", "response_mean_s,cost_usd")
+    code, out, err = cloudarena(
+        "optimize", study, *options, "--evaluations", 40, "--workers", 1, "--json",
+        "--compare", "monte-carlo,blind-pick,ocba",
+    )  # fmt: skip
+    assert code == 0
+    assert err == ""
+    summary = json.loads(out)
+    assert set(summary) >= PROMISED
+    assert summary["designs"] == 5
+    assert list(summary["objectives"]) == ["response_mean_s", "cost_usd"]
+    assert {"mean", "low", "high"} <= set(summary["objectives"]["cost_usd"])
+    methods = [other["method"] for other in summary["compared"]]
+    assert methods == ["monte-carlo", "blind-pick", "ocba"]
+
+
+def test_it_says_what_to_take_how_sure_and_at_what_cost(cloudarena, study, tmp_path):
+    code, out, _ = cloudarena(
+        "optimize", study, "--method", "los", "--evaluations", 60, "--workers", 1,
+        "--out", tmp_path / "results",
+    )  # fmt: skip
+    assert code == 0
+    words = " ".join(out.split())
+    assert "Take step:upper=" in words
+    assert "of the true front with probability" in words
+    assert "Monte Carlo needs" in words
+    folder = tmp_path / "results"
+    names = {file.name for file in folder.iterdir()}
+    assert names == {"report.html", "optimize.json", "designs.parquet", "winner.yaml"}
+    assert set(json.loads((folder / "optimize.json").read_text())) >= PROMISED
+    assert pq.read_table(folder / "designs.parquet").num_rows == 5
+    code, out, _ = cloudarena("run", folder / "winner.yaml", "--json")
+    assert code == 0
+    assert json.loads(out)["policy"].startswith("step:upper=")
+
+
+def test_auto_says_why(cloudarena, study):
+    code, out, _ = cloudarena("optimize", study, "--evaluations", 60, "--workers", 1)
+    assert code == 0
+    assert "order-performance curve" in out
+
+
+def test_a_scenario_without_a_study_tries_its_policies(cloudarena, study):
+    code, out, _ = cloudarena(
+        "optimize", study.parent / "cloud.yaml", "--method", "ocba", "--evaluations", 30,
+        "--workers", 1, "--json", "--set", "duration_s=120",
+    )  # fmt: skip
+    assert code == 0
+    assert json.loads(out)["designs"] == 5
+
+
+def test_shares_in_closed_form(cloudarena, tmp_path):
+    code, out, _ = cloudarena(
+        "optimize", "clusters/ligo-20", "--method", "los", "--evaluations", 300_000,
+        "--objectives", "makespan_s,memory", "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert code == 0
+    assert "27,132 designs" in " ".join(out.split())
+    assert not (tmp_path / "r" / "winner.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "los1"], "method: 'los1' is not allowed: one of auto, monte-carlo"),
+        (["--objectives", "cost"], "objectives: 'cost' is not allowed: one of arrived"),
+        (["--evaluations", "3", "--method", "los"], "evaluations: 3 are not enough"),
+        (["--compare", "best"], "compare: 'best' is not allowed"),
+        (["--set", "tiers=3"], "tiers: 3 is not allowed: a list"),
+        (["--confidence", "2"], "confidence: 2.0 is not allowed"),
+        (["--workers", "0"], "workers: 0 is not allowed: at least 1"),
+        (["--top", "2", "--method", "los"], "top: is not allowed for method los"),
+        (["--final-rule", "best", "--method", "los"], "final_rule: 'best' is not allowed"),
+    ],
+)
+def test_errors_are_one_line(cloudarena, study, tmp_path, arguments, message):
+    code, out, err = cloudarena("optimize", study, *arguments, "--out", tmp_path / "no")
+    assert code == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.fixture
+def table(tmp_path):
+    values = synthetic_metrics(120, 30, factors=8, noise=0.5)
+    file = tmp_path / "table.csv"
+    lines = [",".join(["strategy", "seed", *(f"m{k}" for k in range(30))])]
+    lines += [f"s{i},7,{','.join(f'{v:.9g}' for v in row)}" for i, row in enumerate(values)]
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def test_metrics_are_reduced_to_so_many(cloudarena, table, tmp_path):
+    code, out, _ = cloudarena(
+        "metrics", "reduce", table, "--keep", 4, "--out", tmp_path / "r", "--json"
+    )
+    assert code == 0
+    summary = json.loads(out)
+    assert summary["metrics"] == 30
+    assert len(summary["chosen"]) == summary["keep"] == 4
+    assert summary["sample"] == 90
+    assert [step["metrics"] for step in summary["curve"]] == [1, 2, 3, 4]
+    residuals = [step["residual_sd"] for step in summary["curve"]]
+    assert residuals == sorted(residuals, reverse=True)
+    assert summary["held_out"]["strategies"] == 30
+    assert 0 <= summary["held_out"]["hits"] <= summary["held_out"]["good"]
+    assert summary["held_out"]["correlation"] > 0.8
+    assert "Alignment probability" in (tmp_path / "r" / "report.html").read_text()
+    assert json.loads((tmp_path / "r" / "metrics.json").read_text()) == summary
+
+
+def test_or_to_as_few_as_reach_a_probability(cloudarena, table):
+    code, out, _ = cloudarena(
+        "metrics", "reduce", table, "--ap", 0.95, "--s", 15, "--g", 15, "--k", 10
+    )
+    assert code == 0
+    assert "the 15 best by prediction hold at least 10 of the 15 best" in " ".join(out.split())
+
+
+def test_directions_rows_and_folders(cloudarena, table, tmp_path):
+    _, lower, _ = cloudarena("metrics", "reduce", table, "--keep", 1, "--lower", "m3", "--json")
+    _, plain, _ = cloudarena("metrics", "reduce", table, "--keep", 1, "--json")
+    assert json.loads(lower) != json.loads(plain)
+    _, out, _ = cloudarena("metrics", "reduce", table.parent, "--keep", 1, "--json")
+    assert json.loads(out)["chosen"] == json.loads(plain)["chosen"]
+    _, fewer, _ = cloudarena(
+        "metrics", "reduce", table, "--keep", 1, "--ignore", "m0,m1", "--holdout", 0, "--json"
+    )
+    assert json.loads(fewer)["metrics"] == 28
+    assert json.loads(fewer)["held_out"] is None
+
+
+def test_a_results_folder_knows_which_way_is_better(tmp_path):
+    import pyarrow as pa
+
+    from cloudarena.experiments.metric_table import read_metric_table
+
+    (tmp_path / "comparison.json").write_text(json.dumps({"scenario": "vm/toy"}))
+    rng = np.random.default_rng(0)
+    policies = np.repeat([f"p{k}" for k in range(30)], 2)
+    columns = {name: rng.random(60) for name in ("requests", "energy_kwh", "profit_usd")}
+    rows = pa.table({"policy": policies, "seed": np.tile([0, 1], 30), **columns})
+    pq.write_table(rows, tmp_path / "replications.parquet")
+    table = read_metric_table(tmp_path, by="policy")
+    assert table.names == ("energy_kwh", "profit_usd")  # requests is neither better nor worse
+    assert table.better == ("lower", "higher")
+    assert table.values.shape == (30, 2)
+    first = columns["profit_usd"][:2].mean()
+    assert table.values[0, 1] == pytest.approx(first)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--keep", "99"], "keep: 99 is not allowed"),
+        (["--keep", "3", "--ap", "0.9"], "--ap: is not allowed together with --keep"),
+        (["--k", "20"], "k: 20 is not allowed"),
+        (["--lower", "m99"], "lower: 'm99' is not allowed"),
+        (["--by", "name"], "by: 'name' is not allowed"),
+        (["--holdout", "1"], "holdout: 1.0 is not allowed"),
+        (["--method", "lasso"], "method: 'lasso' is not allowed"),
+    ],
+)
+def test_bad_reductions(cloudarena, table, arguments, message):
+    code, _, err = cloudarena("metrics", "reduce", table, *arguments)
+    assert code == 2
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\nx,y\n", "has no metrics"),
+        ("a,b\n1,\n2,3\n", "b: an empty cell is not allowed"),
+        ("a,b\n1\n", "cannot be read"),
+    ],
+)
+def test_bad_tables(cloudarena, tmp_path, text, message):
+    file = tmp_path / "bad.csv"
+    file.write_text(text)
+    code, _, err = cloudarena("metrics", "reduce", file)
+    assert code == 2
+    assert message in err

@@ -1,0 +1,207 @@
+"""A scenario with a space of designs is a problem, and what is chosen among its designs."""
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+
+import cloudarena
+from cloudarena.catalogue import studies
+from cloudarena.errors import CloudarenaError, SpecError
+from cloudarena.experiments.study import design_text, read_study
+from cloudarena.experiments.tuning import ScenarioProblem, tune
+from cloudarena.optimize import Problem
+
+from .tiny import SCENARIO, STUDY
+
+
+def problem(workers=1, **options):
+    study = read_study(STUDY)
+    return ScenarioProblem(study, study.space(0), study.objectives(None), 5, workers, **options)
+
+
+def test_a_replication_of_a_design_is_a_run():
+    """Replication r has the seed ``seed + r``, for all designs."""
+    tried = problem()
+    assert isinstance(tried, Problem)
+    assert tried.size == 2 * 2 * 2 + 2
+    values = tried.evaluate([3, 9], [0, 2])
+    scenario = cloudarena.load({**SCENARIO, "boot_s": 30})
+    for place, policy in enumerate(("utilisation:high=0.8:low=0.5", "static")):
+        for column, seed in enumerate((5, 7)):
+            metrics = cloudarena.simulate(scenario, policy, seed).metrics
+            wanted = [metrics["response_mean_s"], metrics["cost_usd"]]
+            assert values[place, column].tolist() == wanted
+    assert design_text(tried.design(3)) == "utilisation:high=0.8:low=0.5 boot_s=30"
+
+
+def test_designs_see_other_work_only_on_request():
+    study = read_study({"spec": SCENARIO, "designs": {"policy": ["static", "step"]}})
+    arrived = study.objectives(["arrived:maximise"])
+    common = ScenarioProblem(study, study.space(0), arrived, workers=1)
+    values = common.evaluate([0, 1], range(3))
+    assert (values[0] == values[1]).all()
+    apart = ScenarioProblem(
+        study, study.space(0), arrived, workers=1, common_random_numbers=False
+    ).evaluate([0, 1], range(3))
+    assert (apart[0] != apart[1]).any()
+
+
+def test_the_result_does_not_depend_on_workers_or_on_who_watches():
+    seen = []
+    texts = [
+        json.dumps(
+            tune(
+                STUDY, "los", evaluations=60, compare=["mocba"], workers=workers, watcher=watcher
+            ).summary()
+        )
+        for workers, watcher in ((1, None), (2, lambda *state: seen.append(state)))
+    ]
+    assert texts[0] == texts[1]
+    method, progress, watched = seen[-1]
+    assert method == "mocba"
+    assert progress.evaluations == progress.expected == 60
+    assert "policy" in watched.design(progress.best)
+
+
+def test_what_is_chosen_and_what_it_cost():
+    tuning = tune(STUDY, "los", evaluations=80, compare=["monte-carlo", "blind-pick"], workers=1)
+    summary = tuning.summary()
+    assert summary["method"] == "los"
+    assert summary["designs"] == 10
+    assert summary["evaluations"] <= 80
+    assert set(summary["objectives"]) == {"response_mean_s", "cost_usd"}
+    for estimate in summary["objectives"].values():
+        assert estimate["low"] <= estimate["mean"] <= estimate["high"]
+    assert 0 < summary["alignment_probability"] <= 0.95
+    assert summary["omega"]
+    assert summary["noise"] >= 0
+    best = summary["chosen"][0]
+    assert best["policy"].split(":")[0] in ("utilisation", "static")
+    assert set(best["set"]) == {"boot_s"}
+    place = tuning.selection.estimates.designs.tolist().index(best["design"])
+    each = tuning.selection.estimates.replications[place]
+    assert summary["monte_carlo_evaluations"] == 10 * each
+    assert [other["method"] for other in summary["compared"]] == ["monte-carlo", "blind-pick"]
+    table = tuning.table()
+    assert table.num_rows == 10
+    assert table["selected"].to_pylist().count(True) == len(summary["selected"])
+    assert np.isfinite(table["rough_cost_usd"].to_numpy()).all()
+
+
+def test_the_winner_is_a_spec_that_runs_as_it_was_measured():
+    tuning = tune(STUDY, "monte-carlo", evaluations=20, workers=1)
+    spec = yaml.safe_load(yaml.safe_dump(tuning.winning_scenario.model_dump(mode="json")))
+    runs = [cloudarena.simulate(cloudarena.load(spec), seed=seed).metrics for seed in range(2)]
+    means = [np.mean([run[name] for run in runs]) for name in ("response_mean_s", "cost_usd")]
+    measured = tuning.selection.estimates
+    place = measured.designs.tolist().index(tuning.selection.best)
+    assert measured.mean[place] == pytest.approx(means)
+
+
+def test_a_spec_may_name_its_policy_and_the_user_another():
+    scenario = cloudarena.load({**SCENARIO, "policy": "static"})
+    assert cloudarena.simulate(scenario).policy == "static"
+    assert cloudarena.simulate(scenario, "step").policy == "step"
+
+
+def test_a_study_that_cannot_be_compared_says_why():
+    tuning = tune(STUDY, "los", evaluations=60, compare=["successive-halving"], workers=1, rough=2)
+    assert tuning.failures == {}
+    tight = tune(STUDY, "blind-pick", evaluations=12, compare=["monte-carlo"], workers=1)
+    assert "12 are not enough: 2 for each of 10 designs" in tight.failures["monte-carlo"]
+    assert tight.summary()["compared"][-1]["method"] == "monte-carlo"
+
+
+def test_without_a_study_all_policies_are_tried():
+    tiers = read_study(SCENARIO).space(0)
+    names = [design["policy"] for design in tiers]
+    assert names == ["static", "utilisation", "target-tracking", "step", "model-based"]
+    jobs = read_study("jobs/toy").space(0)
+    assert "first-fit" in [design["policy"] for design in jobs]
+    assert read_study(SCENARIO).objectives(None)[0].name == "total_cost_usd"
+
+
+def test_the_studies_of_the_catalogue():
+    assert studies() == ["clusters/ligo-20", "tiers/rubis-hour", "vm/azure-like-10k"]
+    thresholds = read_study("tiers/rubis-hour")
+    space = thresholds.space(0)
+    assert len(space) == 400
+    for design in space:
+        low, lowered, raised, high = (
+            design[f"utilisation.{name}"] for name in ("low", "lowered", "raised", "high")
+        )
+        assert low < lowered < raised < high
+    vms = read_study("vm/azure-like-10k")
+    assert len(vms.space(0)) == 6 * 11 * 2
+    assert [one.direction for one in vms.objectives(None)] == ["maximise", "minimise"]
+    assert vms.scenario_of(vms.space(0)[2]).oversubscription.cpu == 1.1
+
+
+def test_shares_of_vms_in_closed_form():
+    tuning = tune("clusters/ligo-20", "los", evaluations=300_000)
+    summary = tuning.summary()
+    assert summary["designs"] == 27_132
+    assert sum(summary["chosen"][0]["share"]) == 20
+    assert summary["times_fewer_than_monte_carlo"] > 10
+    assert tuning.winning_scenario is None
+    many = {"shares": {"vms": 128, "sample": {"uniform": 100}}}
+    assert tune(many, "los", evaluations=40_000).selection.designs == 3150
+
+
+@pytest.mark.parametrize(
+    ("study", "message"),
+    [
+        ({"designs": {}}, "spec: is required"),
+        ({"spec": SCENARIO, "design": {}}, "unknown key 'design'. Did you mean 'designs'?"),
+        ({"spec": "tiers/rubis-our"}, "Did you mean 'tiers/rubis-hour'?"),
+        (
+            {"spec": SCENARIO, "designs": {"policy": "utilization"}},
+            "policy: 'utilization' is not allowed: .* Did you mean 'utilisation'?",
+        ),
+        (
+            {"spec": SCENARIO, "designs": {"policy": "step", "step.uper": [1]}},
+            "designs: 'step.uper' is not allowed: step has upper, lower, cooldown. "
+            "Did you mean 'upper'?",
+        ),
+        (
+            {"spec": SCENARIO, "designs": {"policy": "step", "utilisation.high": [1]}},
+            "utilisation is not among the policies",
+        ),
+        (
+            {"spec": SCENARIO, "designs": {"boot_s": {"from": 1, "to": 0, "steps": 2}}},
+            "designs.boot_s: to: 0 is not allowed: at least from, 1",
+        ),
+        ({"spec": SCENARIO, "designs": {"boot_s": {"from": 1, "to": 2}}}, "steps: is required"),
+        ({"spec": SCENARIO, "designs": {"boot_s": [-1]}}, "boot_s: -1 is not allowed: at least 0"),
+        ({"spec": SCENARIO, "designs": {"boot": [1]}}, "unknown key 'boot'"),
+        ({"spec": SCENARIO, "designs": {"boot_s": []}}, "designs.boot_s: an empty list"),
+        ({"spec": SCENARIO, "designs": {"boot_s": [1, 1]}}, "designs.boot_s: 1 stands twice"),
+        ({"spec": SCENARIO, "where": ["a < b"]}, "where: 'a < b' is not allowed: 'a' is neither"),
+        ({"spec": SCENARIO, "objectives": ["cost"]}, "objectives: 'cost' is not allowed: one of"),
+        ({"spec": SCENARIO, "objectives": ["arrived"]}, "say arrived:minimise or arrived:maximise"),
+        ({"shares": {"vms": 3}}, "vms: 3 is not allowed: a whole number, at least 7"),
+        ({"shares": {"vms": 20}, "sample": 5}, "shares: is not allowed together with"),
+    ],
+)
+def test_bad_studies(study, message):
+    with pytest.raises(CloudarenaError, match=message):
+        tune(study, "los", workers=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "loss"}, "method: 'loss' is not allowed: one of auto, .* Did you mean 'los'?"),
+        ({"compare": ["x"]}, "compare: 'x' is not allowed"),
+        ({"method": "kim-nelson"}, "indifference: is required for method kim-nelson"),
+        ({"method": "los", "top": 3}, "top: is not allowed for method los"),
+        ({"method": "los", "evaluations": 5}, "evaluations: 5 are not enough"),
+        ({"method": "los", "workers": 0}, "workers: 0 is not allowed"),
+        ({"objectives": ["cost_usd", "cost_usd"]}, "each once"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(SpecError if "workers" not in options else CloudarenaError, match=message):
+        tune(STUDY, **{"workers": 1, **options})
