@@ -110,8 +110,8 @@ def test_elos_thinks_no_longer_than_its_stages(information):
 
 
 def test_calm_batches_are_merged_and_wild_ones_are_split():
-    def mean_length(variance, regime_s):
-        workload = {"batches": 2400, "horizon_s": 600, "variance": variance, "load": 200}
+    def mean_length(regime_s):
+        workload = {"batches": 2400, "horizon_s": 600, "load": 100}
         workload |= {"regime_s": regime_s, "concentration": 0.1}
         scenario = generated(decide_seconds=0.01, information="oracle", workload=workload)
         policy = scenario.book.resolve(QUICK["elos"] + ":merge=0.8:split=0.8")
@@ -121,8 +121,8 @@ def test_calm_batches_are_merged_and_wild_ones_are_split():
         return np.diff(policy._edges).mean()
 
     step = 0.01 * (SHARES * 3 + 4 * 50)
-    assert mean_length("high", regime_s=300) > 1.5 * step
-    assert mean_length("high", regime_s=2) < step
+    assert mean_length(regime_s=300) > 1.5 * step
+    assert mean_length(regime_s=2) < step
 
 
 def test_large_spaces_are_sampled():
