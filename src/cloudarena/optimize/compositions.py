@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.streams import stream
 from cloudarena.errors import SpecError
-from cloudarena.optimize.checks import Ints, check_whole
+from cloudarena.optimize.checks import Floats, Ints, check_whole
 from cloudarena.optimize.problem import Encoding
 
 MOST_NUMBERED = 2**63 - 1
@@ -145,14 +145,7 @@ class Compositions(Sequence[tuple[int, ...]]):
         return Encoding((self._total,) * self._parts, self._decode)
 
     def _decode(self, genes: Ints) -> Ints:
-        weights = genes + 1.0
-        spare = self._total - self._parts
-        exact = spare * weights / weights.sum(axis=1, keepdims=True)
-        shares = np.floor(exact).astype(np.int64)
-        left = spare - shares.sum(axis=1)
-        by_remainder = np.argsort(shares - exact, axis=1, kind="stable")
-        place = np.argsort(by_remainder, axis=1, kind="stable")
-        shares += 1 + (place < left[:, None])
+        shares = 1 + largest_remainders(1.0 + genes.astype(np.float64), self._total - self._parts)
         return self.rank(shares[:, : self.classes])
 
     def _completions(self) -> Ints:
@@ -169,6 +162,19 @@ class Compositions(Sequence[tuple[int, ...]]):
                 f"vms: the {self.size:.3g} shares of {self.vms} VMs over {self.classes} classes "
                 "are too many to number: draw from them"
             )
+
+
+def largest_remainders(weights: Floats, total: int) -> Ints:
+    """Whole numbers that sum to ``total``, in proportion to the weights of each row.
+
+    Rounded down, and what is missing goes where rounding took most; ties to the first.
+    """
+    exact = total * weights / weights.sum(axis=1, keepdims=True)
+    shares = np.floor(exact).astype(np.int64)
+    missing = total - shares.sum(axis=1)
+    by_remainder = np.argsort(shares - exact, axis=1, kind="stable")
+    place = np.argsort(by_remainder, axis=1, kind="stable")
+    return np.asarray(shares + (place < missing[:, None]))
 
 
 @lean

@@ -8,7 +8,7 @@ def fixed(value):
     return {"kind": "gamma", "mean": value, "cv": 0}
 
 
-def clusters(batches, seconds=(1, 1), memory=(1, 1), **keys):
+def clusters(batches, seconds=(1, 1), memory_mb=(1, 1), **keys):
     """Classes a, b, ... with fixed task times and memory; batches are (time, tasks)."""
     return ClustersScenario.parse(
         {
@@ -16,7 +16,7 @@ def clusters(batches, seconds=(1, 1), memory=(1, 1), **keys):
             "vms": 4,
             "classes": [
                 {"name": name, "seconds": fixed(p), "memory_mb": fixed(d)}
-                for name, p, d in zip("abcdefg", seconds, memory, strict=False)
+                for name, p, d in zip("abcdefg", seconds, memory_mb, strict=False)
             ],
             "workload": {
                 "source": "inline",

@@ -31,6 +31,11 @@ def test_one_batch_is_the_formula():
     }
 
 
+def test_memory_may_be_counted_as_the_thesis_does():
+    scenario = clusters([(0, [6, 12])], (2, 1), (10, 5), memory="theta_squared")
+    assert play(scenario, [Plan([1, 3], UNTIL_DONE)]).metrics()["memory_mb"] == 10 * 1 + 5 * 9
+
+
 def test_unfinished_work_is_carried_over_once():
     # Stage 0: a does 4 of 10 tasks, b all 4 by 4/3 s. Stage 1 with 3 VMs for a: 6 / 3 = 2 s more.
     run = play(clusters([(0, [10, 4])]), [Plan([1, 3], 4)])
@@ -49,7 +54,7 @@ def test_unfinished_work_is_carried_over_once():
 
 def test_work_that_ends_inside_a_stage_leaves_its_vms_idle():
     # a: 2 tasks on 2 VMs, done at 1; idle to 5; the batch at 5 takes 1 s more. b likewise.
-    run = play(clusters([(0, [2, 2]), (5, [2, 4])], memory=(3, 1)), [Plan([2, 2], UNTIL_DONE)])
+    run = play(clusters([(0, [2, 2]), (5, [2, 4])], memory_mb=(3, 1)), [Plan([2, 2], UNTIL_DONE)])
     assert run.now == 7
     batches = run.result().tables["batches"]
     assert batches["finish_s"].to_pylist() == [1, 7]

@@ -56,6 +56,7 @@ class ClustersDecision:
         "least_stage_s",
         "mean_memory_mb",
         "mean_seconds",
+        "memory",
         "now",
         "number",
         "rng",
@@ -72,6 +73,7 @@ class ClustersDecision:
         self.rng = run.rng
         self.vms = scenario.vms
         self.allow_idle = scenario.allow_idle
+        self.memory = scenario.memory
         self.classes = scenario.classes
         """With the laws of their task times and memory."""
         self.mean_seconds = run.mean_seconds

@@ -13,9 +13,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cloudarena.errors import PolicyError, nearest
 from cloudarena.optimize import ClusterModel, Compositions, blind_pick_size
-from cloudarena.optimize.checks import check_number, check_probability, check_whole
+from cloudarena.optimize.checks import (
+    check_choice,
+    check_number,
+    check_probability,
+    check_whole,
+)
+from cloudarena.optimize.cluster_model import Estimator
 from cloudarena.optimize.layers import first_in_order, front_of
 from cloudarena.optimize.selection import choose
 from cloudarena.optimize.stages import (
@@ -46,9 +51,18 @@ class StageModel(ClusterModel):
 
     drawn_together = 250
 
-    def __init__(self, shares: Ints, decision: Any, load: Floats, seed: int) -> None:
-        means = decision.mean_seconds
-        super().__init__(shares, load / means, means, decision.mean_memory_mb, seed=seed)
+    def __init__(
+        self, shares: Ints, decision: Any, load: Floats, estimator: Estimator, seed: int
+    ) -> None:
+        super().__init__(
+            shares,
+            load / decision.mean_seconds,
+            decision.mean_seconds,
+            decision.mean_memory_mb,
+            seed=seed,
+            estimator=estimator,
+            memory_of=decision.memory,
+        )
         self._laws = [one.seconds for one in decision.classes]
         self._laws += [one.memory_mb for one in decision.classes]
 
@@ -62,15 +76,13 @@ class _Iterative:
 
     name = ""
 
-    def __init__(self, replications: int, designs: int, rule: Rule) -> None:
+    def __init__(self, replications: int, designs: int, rule: Rule, estimator: Estimator) -> None:
         self._replications = check_whole(f"policy {self.name}: replications", replications, 2)
         self._most = check_whole(f"policy {self.name}: designs", designs, 1)
-        if rule not in RULES:
-            raise PolicyError(
-                f"policy {self.name}: rule: {rule!r} is not allowed: one of {', '.join(RULES)}."
-                + nearest(str(rule), RULES)
-            )
+        check_choice(f"policy {self.name}: rule", rule, RULES)
         self._rule = rule
+        check_choice(f"policy {self.name}: estimator", estimator, ("mean_of_max", "plug_in"))
+        self._estimator = estimator
         self._shares: Ints = np.empty((0, 0), np.int64)
 
     def start(self, scenario: Any, seed: int) -> None:
@@ -86,7 +98,7 @@ class _Iterative:
         length = self._length(decision)
         seed = int(decision.rng.integers(2**31))
         load = decision.load(length)
-        model = StageModel(self._shares, decision, load, seed)
+        model = StageModel(self._shares, decision, load, self._estimator, seed)
         if decision.decide_seconds > 0 and decision.number == 0:
             # Thought out beforehand, with all the time in the world.
             shares, spent = self._best(model, model.all_designs(), 0, self._replications)
@@ -141,9 +153,13 @@ class IterativeMonteCarlo(_Iterative):
     name = "iterative-monte-carlo"
 
     def __init__(
-        self, replications: int = 1000, designs: int = DESIGNS, rule: Rule = "max_throughput"
+        self,
+        replications: int = 1000,
+        designs: int = DESIGNS,
+        rule: Rule = "max_throughput",
+        estimator: Estimator = "mean_of_max",
     ) -> None:
-        super().__init__(replications, designs, rule)
+        super().__init__(replications, designs, rule, estimator)
 
     def _cost(self) -> int:
         return len(self._shares) * self._replications
@@ -169,8 +185,9 @@ class IterativeBlindPick(_Iterative):
         replications: int = 1000,
         designs: int = DESIGNS,
         rule: Rule = "max_throughput",
+        estimator: Estimator = "mean_of_max",
     ) -> None:
-        super().__init__(replications, designs, rule)
+        super().__init__(replications, designs, rule, estimator)
         self._good = check_whole(f"policy {self.name}: good", good, 1)
         if confidence is not None:
             check_probability(f"policy {self.name}: confidence", confidence)
@@ -207,8 +224,9 @@ class Ilos(_Iterative):
         replications: int = 1000,
         designs: int = DESIGNS,
         rule: Rule = "max_throughput",
+        estimator: Estimator = "mean_of_max",
     ) -> None:
-        super().__init__(replications, designs, rule)
+        super().__init__(replications, designs, rule, estimator)
         self._rough = check_whole(f"policy {self.name}: rough", rough, 1)
         self._selected = check_whole(f"policy {self.name}: selected", selected, 1)
 
@@ -249,6 +267,7 @@ class Elos(Ilos):
         replications: int = 1000,
         designs: int = DESIGNS,
         rule: Rule = "max_throughput",
+        estimator: Estimator = "mean_of_max",
         split: float | None = None,
         merge: float | None = None,
         split_floor: float = SPLIT_FLOOR,
@@ -257,14 +276,11 @@ class Elos(Ilos):
         split_rule: SplitRule = "min",
         intensity_weight: float = 0.0,
     ) -> None:
-        super().__init__(rough, selected, replications, designs, rule)
+        super().__init__(rough, selected, replications, designs, rule, estimator)
         self._given = split, merge
         self._floors = split_floor, merge_floor
         self._cap = check_number(f"policy {self.name}: cap", cap, 1.0)
-        if split_rule not in ("min", "max"):
-            raise PolicyError(
-                f"policy {self.name}: split_rule: {split_rule!r} is not allowed: min or max"
-            )
+        check_choice(f"policy {self.name}: split_rule", split_rule, ("min", "max"))
         self._split_rule = split_rule
         self._weight = check_number(f"policy {self.name}: intensity_weight", intensity_weight, 0.0)
         self._edges: Floats = np.empty(0)

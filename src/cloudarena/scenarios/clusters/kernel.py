@@ -78,8 +78,14 @@ def finish_time(world: World, shares: NDArray[np.int64], now: float) -> float:
 
 
 @lean
-def advance(world: World, shares: NDArray[np.int64], begin: float, end: float) -> None:
-    """Works from ``begin`` to ``end`` with ``shares[c]`` VMs for class c."""
+def advance(
+    world: World, shares: NDArray[np.int64], weights: NDArray[np.int64], begin: float, end: float
+) -> None:
+    """Works from ``begin`` to ``end`` with ``shares[c]`` VMs for class c.
+
+    The memory of a VM counts ``weights[c]`` times: as often as there are VMs, unless somebody
+    wants to count otherwise.
+    """
     batches = len(world.times)
     for c in range(len(shares)):
         vms = float(shares[c])
@@ -90,7 +96,7 @@ def advance(world: World, shares: NDArray[np.int64], begin: float, end: float) -
             if arrival > time:
                 until = min(arrival, end)
                 held = world.memory_mb[max(batch - 1, 0), c]
-                world.totals[MEMORY] += vms * held * (until - time)
+                world.totals[MEMORY] += weights[c] * held * (until - time)
                 time = until
                 if time == end:
                     break
@@ -105,7 +111,8 @@ def advance(world: World, shares: NDArray[np.int64], begin: float, end: float) -
             until = finish if ends else end
             before = work / world.seconds[batch, c]
             after = (work - spent) / world.seconds[batch, c]
-            world.totals[MEMORY] += vms * world.memory_mb[batch, c] * (until - time)
+            held = world.memory_mb[batch, c]
+            world.totals[MEMORY] += weights[c] * held * (until - time)
             world.totals[BACKLOG] += 0.5 * (before + after) * (until - time)
             world.totals[BUSY] += spent
             world.left[c] = work - spent

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from cloudarena.errors import PolicyError, nearest
 from cloudarena.optimize import Compositions, mean_model_seeds
+from cloudarena.optimize.compositions import largest_remainders
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.clusters.decision import UNTIL_DONE, Floats, Ints, Plan
 from cloudarena.workloads.columns import place, read_columns
@@ -26,12 +27,7 @@ def by_weight(weights: Floats, vms: int) -> Ints:
 
     Whole numbers by largest remainders; ties go to the first class.
     """
-    spare = vms - len(weights)
-    exact = spare * weights / weights.sum()
-    shares = np.floor(exact).astype(np.int64)
-    order = np.argsort(shares - exact, kind="stable")
-    shares[order[: spare - int(shares.sum())]] += 1
-    return np.asarray(shares + 1)
+    return 1 + largest_remainders(weights[None, :], vms - len(weights))[0]
 
 
 def plain_plan(decision: Any, shares: Ints) -> Plan:

@@ -118,7 +118,8 @@ class ClustersSimulation(Simulation):
         shares = np.asarray(plan.shares, np.int64)
         finish = float(kernel.finish_time(self.world, shares, begin))
         end = min(begin + length_s, finish)
-        kernel.advance(self.world, shares, begin, end)
+        weights = shares if self.scenario.memory == "linear" else shares * shares
+        kernel.advance(self.world, shares, weights, begin, end)
         self.ended = finish <= begin + length_s
         self._now = end
         self.stages.append(

@@ -112,6 +112,8 @@ class ClustersScenario(Scenario):
     """Whether VMs may be left without a class."""
     classes: tuple[TaskClass, ...] = Field(min_length=1, max_length=1000)
     workload: Workload
+    memory: Literal["linear", "theta_squared"] = "linear"
+    """How VMs add up to memory: ``sum d theta``, or ``sum d theta^2`` as the thesis has it."""
     information: Literal["oracle", "lagged"] = "lagged"
     """Whether batches to come are known, or only those that have arrived."""
     decide_seconds: float = Field(0.0, ge=0)
