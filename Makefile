@@ -22,6 +22,8 @@ lint: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.vm
+	$(BIN)/python -m benchmarks.queueing speed
+	$(BIN)/python -m benchmarks.tiers
 
 docs: .venv/dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
