@@ -34,7 +34,7 @@ from cloudarena.queueing import (
 
 # Not `tests.queueing`: Ciw, which other benchmarks need, installs a package named tests.
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from queueing import reference  # noqa: E402
+from queueing import reference
 
 RATES, FORWARD, ROOM, RATE = [[220, 120], [36, 20], [80, 40]], [0.8, 0.6], 200, 40.0
 PRICES, MOST = [0.0287, 0.0127], [[1, 1], [2, 4], [1, 0]]

@@ -64,7 +64,7 @@ def lasting(load, services=20_000):
 
     A queue forgets its past in about 1 / (1 - sqrt(load))^2 services.
     """
-    services = max(services, 60 / (1 - np.sqrt(load)) ** 2)
+    services = max(services, 24 / (1 - np.sqrt(load)) ** 2)
     return 1.25 * services, 0.25 * services
 
 
