@@ -21,10 +21,13 @@ lint: .venv/dev
 	$(BIN)/lint-imports
 
 bench: .venv/dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m benchmarks.vm
 	$(BIN)/python -m benchmarks.workflow
 	$(BIN)/python -m benchmarks.jobs
 	$(BIN)/python -m benchmarks.mapping speed
+	$(BIN)/python -m benchmarks.queueing speed
+	$(BIN)/python -m benchmarks.tiers
 
 docs: .venv/dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -11,6 +11,7 @@ of a chain against a simulation that goes event by event, in plain Python; minut
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from tests.queueing import reference
 
 from cloudarena.files import write_text
 from cloudarena.queueing import (
@@ -31,6 +31,10 @@ from cloudarena.queueing import (
     response_quantile,
     response_tail,
 )
+
+# Not `tests.queueing`: Ciw, which other benchmarks need, installs a package named tests.
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from queueing import reference
 
 RATES, FORWARD, ROOM, RATE = [[220, 120], [36, 20], [80, 40]], [0.8, 0.6], 200, 40.0
 PRICES, MOST = [0.0287, 0.0127], [[1, 1], [2, 4], [1, 0]]

@@ -303,3 +303,20 @@ def test_prices_are_whole_numbers():
 def test_what_is_not_allowed_is_named(call, message):
     with pytest.raises(SpecError, match=message):
         call()
+
+
+def test_a_least_capacity_is_kept_where_it_can_be():
+    chain, offer = rubis(), thesis_offer()
+    free = cheapest(chain, offer, 10, Sla(10.0))
+    assert free.counts.tolist() == [[0, 1], [0, 1], [1, 0]]
+    # Two thin VMs serve 40, as many as are asked for.
+    forced = cheapest(chain, offer, 10, Sla(10.0), least_capacity=[0, 40, 0])
+    assert forced.counts.tolist() == [[0, 1], [0, 2], [1, 0]]
+    # No tier can serve a million: each comes as near as it can.
+    most = cheapest(chain, offer, 10, Sla(10.0), least_capacity=1e6)
+    assert most.counts.tolist() == [[1, 1], [2, 4], [1, 0]]
+    # Limits in total come first.
+    few = Offer(PRICES, MOST, most_in_total=[2, 2])
+    assert cheapest(chain, few, 10, Sla(10.0), least_capacity=1e6).meets_sla
+    with pytest.raises(SpecError, match="least_capacity: -1 is not allowed"):
+        cheapest(chain, offer, 10, Sla(10.0), least_capacity=-1)

@@ -1,4 +1,11 @@
-"""The simulation agrees with queueing theory inside its confidence interval."""
+"""The simulation agrees with queueing theory inside the 95 % interval over 20 replications.
+
+The interval is that of all comparisons together (Bonferroni): of so many by themselves one in
+twenty would fail by chance.
+
+Each VM has a queue of its own, so M/M/c has no place in this model; tests/validation/test_mmc.py
+holds that formula against a simulation by itself. Loads of 0.99 need long runs and are slow.
+"""
 
 import numpy as np
 import pytest
@@ -8,7 +15,12 @@ from cloudarena import queueing, simulate
 from cloudarena.scenarios.tiers import TiersScenario
 
 REPLICATIONS = 20
-LOADS = (0.3, 0.6, 0.9, 0.99)
+COMPARISONS = 48
+LOADS = (0.3, 0.6, 0.9, pytest.param(0.99, marks=pytest.mark.slow))
+NO_LIMIT = 200_000
+"""Room that never is full."""
+RUBIS = ((220.0, 120.0), (36.0, 20.0), (80.0, 40.0))
+COUNTS = ((1, 1), (2, 4), (2, 1))
 
 
 def service(rate, counts=((1, 0),), rates=((1.0, 0.5),), forward=(), **others):
@@ -35,71 +47,86 @@ def service(rate, counts=((1, 0),), rates=((1.0, 0.5),), forward=(), **others):
     )
 
 
-def interval(scenario, metric, level=0.95):
-    """The confidence interval of a metric's mean over replications."""
-    values = [
-        simulate(scenario, "static", seed, record="none").metrics[metric]
-        for seed in range(REPLICATIONS)
-    ]
-    mean, error = np.mean(values), stats.sem(values)
-    half = error * stats.t.ppf(0.5 + level / 2, REPLICATIONS - 1)
-    return mean - half, mean + half
+def measured(scenario, *names):
+    """Metrics, (names, replications)."""
+    runs = [simulate(scenario, "static", seed, "none").metrics for seed in range(REPLICATIONS)]
+    return np.array([[run[name] for run in runs] for name in names])
 
 
-def holds(scenario, metric, theory):
-    # Of very many such comparisons one in twenty would fail at 95 %: the seeds are fixed, and the
-    # interval is that of 99.5 %, since a wrong model is off by much more.
-    low, high = interval(scenario, metric, 0.995)
-    assert low <= theory <= high, f"{metric}: {theory} is not in {low} to {high}"
+def holds(values, theory):
+    """Holds that theory is in the interval of the mean of the values."""
+    half = stats.sem(values) * stats.t.ppf(1 - 0.025 / COMPARISONS, len(values) - 1)
+    assert np.mean(values) == pytest.approx(theory, abs=half)
+
+
+def lasting(load, services=20_000):
+    """So many services, and a quarter of that to warm up; more where the load is high.
+
+    A queue forgets its past in about 1 / (1 - sqrt(load))^2 services.
+    """
+    services = max(services, 24 / (1 - np.sqrt(load)) ** 2)
+    return 1.25 * services, 0.25 * services
 
 
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("room", [5, 50])
 def test_one_queue_with_room(load, room):
-    scenario = service(load, room=room, duration_s=60_000, warmup_s=2_000)
+    duration, warmup = lasting(min(load, 0.9), 40_000)
+    scenario = service(load, room=room, duration_s=duration, warmup_s=warmup)
     theory = queueing.mm1c(load, 1.0, room)
-    holds(scenario, "response_mean_s", float(theory.response_s))
-    blocked = [
-        simulate(scenario, "static", seed, record="none").metrics for seed in range(REPLICATIONS)
-    ]
-    share = np.mean([one["blocked"] / one["arrived"] for one in blocked])
-    assert share == pytest.approx(float(theory.blocked), rel=0.15, abs=2e-4)
+    response, blocked, arrived = measured(scenario, "response_mean_s", "blocked", "arrived")
+    holds(response, float(theory.response_s))
+    if blocked.sum() > 100:
+        holds(blocked / arrived, float(theory.blocked))
 
 
+@pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize(
-    ("law", "scv"), [("deterministic", 0.0), ("log-normal", 2.0), ("hyper-exponential", 4.0)]
+    ("law", "scv"), [("deterministic", 0.0), ("log-normal", 0.5), ("hyper-exponential", 4.0)]
 )
-def test_general_service(law, scv):
+def test_general_service(load, law, scv):
+    duration, warmup = lasting(load, 40_000)
     scenario = service(
-        0.6,
-        room=100_000,
-        duration_s=60_000,
-        warmup_s=2_000,
+        load,
+        room=NO_LIMIT,
+        duration_s=duration * (1 + scv),
+        warmup_s=warmup,
         service=law,
         service_scv=max(scv, 0.5),
     )
-    holds(scenario, "response_mean_s", float(queueing.mg1(0.6, 1.0, scv).response_s))
+    theory = queueing.mg1(load, 1.0, scv)
+    holds(measured(scenario, "response_mean_s")[0], float(theory.response_s))
 
 
+@pytest.mark.parametrize("load", LOADS)
+def test_a_tandem(load):
+    # All go on to the second tier and come back through the first: two visits there, one here.
+    duration, warmup = lasting(load)
+    scenario = service(
+        load, ((1, 0), (1, 0)), ((2.0, 1.0), (1.25, 1.0)), (1.0,),
+        room=NO_LIMIT, duration_s=duration, warmup_s=warmup,
+    )  # fmt: skip
+    by_hand = 2 / (2 - 2 * load) + 1 / (1.25 - load)
+    network = queueing.jackson([load, 0.0], [[0.0, 0.5], [1.0, 0.0]], [2.0, 1.25])
+    assert float(network.response_s) == pytest.approx(by_hand)
+    holds(measured(scenario, "response_mean_s")[0], by_hand)
+
+
+@pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("kind", ["depth", "random_walk"])
 @pytest.mark.parametrize("balance", ["weighted", "equal"])
-def test_the_chain_of_tiers(kind, balance):
-    rates = ((220.0, 120.0), (36.0, 20.0), (80.0, 40.0))
-    counts = ((1, 1), (2, 4), (1, 1))
+def test_the_chain_of_tiers(load, kind, balance):
     forward = (0.8, 0.6) if kind == "depth" else (0.3, 0.2)
-    chain = queueing.TierChain(rates, forward, 200, kind, balance)
-    theory = queueing.evaluate(chain, 40.0, np.array(counts))
+    chain = queueing.TierChain(RUBIS, forward, NO_LIMIT, kind, balance)
+    one = queueing.evaluate(chain, 1.0, np.array(COUNTS))
+    rate = load / float(one.utilisation.max())
+    theory = queueing.evaluate(chain, rate, np.array(COUNTS))
+    duration, warmup = lasting(load)
     scenario = service(
-        40.0,
-        counts,
-        rates,
-        forward,
-        kind=kind,
-        balance=balance,
-        duration_s=3_600,
-        warmup_s=100,
-    )
-    holds(scenario, "response_mean_s", float(theory.response_s))
+        rate, COUNTS, RUBIS, forward, kind=kind, balance=balance,
+        room=NO_LIMIT, duration_s=duration / 20, warmup_s=warmup / 20,
+    )  # fmt: skip
+    holds(measured(scenario, "response_mean_s")[0], float(theory.response_s))
 
 
 def test_littles_law_is_exact_and_requests_add_up():

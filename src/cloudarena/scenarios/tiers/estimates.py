@@ -20,7 +20,7 @@ LARGEST_SHARE = 0.99
 
 
 def chain_of(scenario: Any, forward: Any = None, rates: Any = None) -> TierChain:
-    """The queueing model of a scenario; with other shares and service rates where given."""
+    """The queueing model of a scenario, with its shares and service rates or with others."""
     tiers, routing = scenario.tiers, scenario.routing
     if rates is None:
         rates = [[tier.fat.rate, tier.thin.rate] for tier in tiers]

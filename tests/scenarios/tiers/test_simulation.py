@@ -1,0 +1,175 @@
+"""Runs worked by hand: booting, draining, warm-up, rent, SLA; and what a run refuses."""
+
+import numpy as np
+import pytest
+
+import cloudarena
+from cloudarena.contract import InvalidAction
+from cloudarena.errors import SpecError
+from cloudarena.learn.env import CloudEnv
+from cloudarena.scenarios.tiers import TiersScenario
+
+from .decisions import service
+
+
+@pytest.fixture
+def start(monkeypatch):
+    """Begins a run of one tier, with one fat VM and service of exactly 1 / rate."""
+
+    def begin(times, rate, room=200, **others):
+        build = "cloudarena.scenarios.tiers.build.arrivals_by_rate"
+        monkeypatch.setattr(build, lambda *_: np.array(times))
+        spec = {
+            "scenario": "tiers",
+            "arrivals": {"kind": "constant", "rate": 1.0},
+            "service": "deterministic",
+            "tiers": [
+                {
+                    "name": "only",
+                    "fat": {"rate": rate, "max": 2, "start": 1},
+                    "thin": {"rate": rate / 2, "max": 2, "start": 0},
+                    "room": room,
+                }
+            ],
+            "period_s": 10,
+            "duration_s": 60,
+        }
+        return TiersScenario.parse(spec | others).start(0, "full")
+
+    return begin
+
+
+def test_a_queue_by_hand(start):
+    # 2 s of service each: 0 to 2, 2 to 4, 4 to 6; the one at 8 finds nobody.
+    run = start([0.0, 1.0, 1.5, 8.0], rate=0.5)
+    run.play(lambda decision: None)
+    table = run.result().tables["requests"].to_pydict()
+    assert table["finish"] == pytest.approx([2.0, 4.0, 6.0, 10.0])
+    assert table["outcome"] == ["served"] * 4
+    first = run.periods[0]
+    assert first.held[0] == pytest.approx((2.0 + 3.0 + 4.5 + 2.0) / 10)
+    assert first.utilisation[0] == pytest.approx(0.8)
+    assert run.metrics()["response_mean_s"] == pytest.approx(11.5 / 4)
+    assert run.metrics()["cost_usd"] == pytest.approx(0.0287)
+    assert run.metrics()["vm_minutes"] == pytest.approx(1.0)
+
+
+def test_who_finds_no_room_is_blocked(start):
+    run = start([0.0, 1.0, 2.0, 11.0], rate=0.1, room=2)
+    run.play(lambda decision: None)
+    table = run.result().tables["requests"].to_pydict()
+    # At 2 two are there; at 10 the first has left.
+    assert table["outcome"] == ["served", "served", "blocked", "served"]
+    assert table["response"] == pytest.approx([10.0, 19.0, 0.0, 19.0])
+    metrics = run.metrics()
+    assert (metrics["arrived"], metrics["served"], metrics["blocked"]) == (4, 3, 1)
+    assert metrics["sla_requests_ok"] == pytest.approx(1 / 4)
+
+
+def test_booting_and_draining_are_paid_for(start):
+    run = start([9.0, 21.0], rate=0.04, boot_s=5)
+    # At 10 the fat VM, busy until 34, is to be replaced by a thin one, which is up at 15.
+    run.apply([[0, 1]])
+    assert run.counts.tolist() == [[0, 1]]
+    run.play(lambda decision: None)
+    table = run.result().tables["requests"].to_pydict()
+    assert table["finish"] == pytest.approx([34.0, 21.0 + 50.0])
+    fat, thin = run.rented_minutes()
+    assert fat == pytest.approx(34 / 60)
+    # Rent ends with the run, at 60, though the last request is served at 71.
+    assert thin == pytest.approx(50 / 60)
+    assert run.metrics()["changes"] == 2
+
+
+def test_the_warm_up_is_not_counted(start):
+    run = start([0.0, 1.0, 1.5, 8.0], rate=0.5, warmup_s=1.2)
+    run.play(lambda decision: None)
+    metrics = run.metrics()
+    assert (metrics["arrived"], metrics["served"]) == (2, 2)
+    assert metrics["response_mean_s"] == pytest.approx((4.5 + 2.0) / 2)
+
+
+@pytest.mark.parametrize(
+    ("sla", "kept"),
+    [
+        ({"metric": "mean", "seconds": 2.9}, 1.0),
+        ({"metric": "mean", "seconds": 2.5}, 5 / 6),
+        ({"metric": "quantile", "level": 0.5, "seconds": 2.5}, 1.0),
+        ({"metric": "quantile", "level": 0.9, "seconds": 2.5}, 5 / 6),
+    ],
+)
+def test_a_minute_keeps_the_sla_by_mean_or_quantile(start, sla, kept):
+    # Responses 2, 3, 4.5, 2: the mean is 2.875, the median 2.5. Periods without any keep it.
+    run = start([0.0, 1.0, 1.5, 7.5], rate=0.5, sla=sla)
+    run.play(lambda decision: None)
+    assert run.metrics()["sla_minutes_ok"] == pytest.approx(kept)
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ([[0, 1], [0, 0], [1, 0]], "app: no VM is not allowed: at least one"),
+        ([[2, 1], [0, 1], [1, 0]], "web: 2 fat VMs are not allowed: 0 to 1"),
+        ([[0, 1], [0, 5], [1, 0]], "app: 5 thin VMs are not allowed: 0 to 4"),
+        ([[0, 1], [0, 1]], "fat and thin VMs for each of 3 tiers"),
+        ([[0, 1], [0, 1.5], [1, 0]], "whole numbers"),
+        ([[1, 1], [2, 0], [1, 0]], "4 fat VMs are not allowed: at most 2 in all tiers"),
+    ],
+)
+def test_what_is_not_allowed_changes_nothing(action, words):
+    run = service(max_fat=2).start(0)
+    before, counts = run.metrics(), run.counts.tolist()
+    with pytest.raises(InvalidAction, match=words):
+        run.apply(action)
+    assert run.metrics() == before
+    assert run.counts.tolist() == counts
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ({"routing": {"forward": [0.8]}}, "routing.forward: .* 2 shares"),
+        ({"warmup_s": 3600}, "warmup_s: 3600 is not allowed: less than duration_s"),
+        ({"max_fat": 0}, "max_fat: 0 is not allowed: 1 are there at the start"),
+        ({"service": "hyper-exponential", "service_scv": 1.0}, "service_scv: 1 is not allowed"),
+        ({"arrivals": {"kind": "worldcup", "peak": 1}}, "worldcup-hour"),
+        ({"balanced": "equal"}, "balance"),
+    ],
+)
+def test_bad_specs_are_named(others, words):
+    with pytest.raises(SpecError, match=words):
+        service(**others)
+
+
+def test_metrics_and_tables_have_their_names():
+    scenario = cloudarena.load("tiers/rubis-hour", {"duration_s": 300})
+    result = cloudarena.simulate(scenario, "utilisation", record="full")
+    assert list(result.metrics)[:11] == [
+        "arrived", "served", "blocked", "response_mean_s", "response_p95_s", "response_p99_s",
+        "sla_minutes_ok", "sla_requests_ok", "cost_usd", "vm_minutes", "changes",
+    ]  # fmt: skip
+    assert set(result.tables) == {"periods", "tiers", "decisions", "requests"}
+    periods = result.tables["periods"].to_pydict()
+    assert sum(periods["cost_usd"]) == pytest.approx(result.metrics["cost_usd"])
+    assert sum(periods["served"]) == result.metrics["served"]
+    assert sum(periods["blocked"]) == result.metrics["blocked"]
+
+
+def test_gymnasium_takes_back_what_is_too_much():
+    env = CloudEnv(service(max_fat=2, max_thin=2, duration_s=180))
+    observation, _ = env.reset(seed=0)
+    assert observation.shape == (4 + 6 * 3,)
+    env.step(np.array([1, 1, 2, 4, 1, 0]))
+    # From the last tier on, but never the last VM of one.
+    assert env._run.counts.tolist() == [[1, 1], [0, 1], [1, 0]]
+
+
+def test_two_policies_serve_the_same_requests():
+    scenario = cloudarena.load("tiers/rubis-hour", {"duration_s": 300})
+    runs = [cloudarena.simulate(scenario, p, 3, "full") for p in ("static", "model-based")]
+    tables = [run.tables["requests"] for run in runs]
+    assert tables[0]["arrival"].equals(tables[1]["arrival"])
+    served = [np.array(t["outcome"].to_pylist()) == "served" for t in tables]
+    both = served[0] & served[1]
+    visits = [t["visits"].to_numpy()[both] for t in tables]
+    assert (visits[0] == visits[1]).all()
