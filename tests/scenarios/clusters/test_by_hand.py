@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from cloudarena.contract import InvalidAction
+from cloudarena.errors import PolicyError
 from cloudarena.scenarios.clusters import UNTIL_DONE, Plan
-from cloudarena.scenarios.clusters.policies import by_weight
+from cloudarena.scenarios.clusters.policies import Fixed, by_weight
 
 from .cases import clusters, play
 
@@ -187,6 +188,22 @@ def test_policies(policy, shares):
     assert np.asarray(plan.shares).tolist() == shares
     assert plan.length_s == UNTIL_DONE
     assert plan.evaluations == 0
+
+
+def test_a_fixed_share():
+    scenario = clusters([(0, [6, 12]), (3, [1, 1])], (2, 1))
+    for shares in ("1-3", [1, 3]):
+        run = scenario.start()
+        run.play(Fixed(shares))
+        assert run.metrics()["decisions"] == 1
+        assert run.metrics()["makespan_s"] == 14
+    assert np.asarray(Fixed()(scenario.start().decision).shares).tolist() == [2, 2]
+    with pytest.raises(PolicyError, match="shares: '1-x' is not allowed: whole numbers with hyph"):
+        Fixed("1-x")
+    with pytest.raises(InvalidAction, match="5 VMs are not allowed: exactly 4 in all"):
+        scenario.start().play(scenario.book.resolve("fixed:shares=2-3"))
+    with pytest.raises(InvalidAction, match="for each of 2 classes"):
+        scenario.start().play(scenario.book.resolve("fixed:shares=4"))
 
 
 def test_the_mean_optimum_leaves_vms_idle_where_they_do_not_help():

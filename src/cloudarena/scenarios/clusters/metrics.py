@@ -44,7 +44,7 @@ def measure(run: ClustersSimulation) -> dict[str, float]:
     totals, now = run.world.totals, run.now
     seconds = max(now, 1e-300)
     # The sum of parts of tasks is only nearly whole.
-    tasks = float(run.batches.tasks.sum() if run.ended else run.world.done.sum())
+    tasks = int(run.batches.tasks.sum()) if run.ended else float(run.world.done.sum())
     # What is decided before the first stage is thought out beforehand.
     counted = run.plans[1:] if run.scenario.pipelined else run.plans
     values = (

@@ -6,6 +6,7 @@ says. Those that choose by simulation are in ``iterative.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,34 @@ class Equal:
     def __call__(self, decision: Any) -> Plan:
         """Equal shares."""
         return plain_plan(decision, by_weight(np.ones(len(decision.shares)), decision.vms))
+
+
+@policy.stepped("fixed")
+class Fixed:
+    """One share from the begin to the end: ``fixed:shares=4-5-3-3-3-1-1``; equal if none is given.
+
+    Args:
+        shares: VMs of each class, a sequence or a text with hyphens between the numbers.
+    """
+
+    name = "fixed"
+
+    def __init__(self, shares: str | int | Sequence[int] | None = None) -> None:
+        self._shares: Ints | None = None
+        if shares is not None:
+            numbers = str(shares).split("-") if isinstance(shares, (str, int)) else shares
+            try:
+                self._shares = np.array([int(number) for number in numbers], np.int64)
+            except (TypeError, ValueError):
+                raise PolicyError(
+                    f"policy fixed: shares: {shares!r} is not allowed: whole numbers with hyphens "
+                    "between them, such as 4-5-3"
+                ) from None
+
+    def __call__(self, decision: Any) -> Plan:
+        """The share, until all is done."""
+        equal = by_weight(np.ones(len(decision.shares)), decision.vms)
+        return Plan(equal if self._shares is None else self._shares, UNTIL_DONE)
 
 
 @policy.stepped("proportional")

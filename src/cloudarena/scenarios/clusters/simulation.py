@@ -58,6 +58,8 @@ class ClustersSimulation(Simulation):
         self._now = 0.0
         self.ended = False
         self.world = self._draw_world()
+        # Row k: tasks of each class in the first k batches.
+        self._arrived = np.insert(np.cumsum(self.world.tasks, axis=0), 0, 0.0, axis=0)
 
     @property
     def now(self) -> float:
@@ -95,7 +97,7 @@ class ClustersSimulation(Simulation):
     def backlog(self) -> Floats:
         """Tasks of each class that have arrived and are not done."""
         arrived = np.searchsorted(self.batches.times, self._now, side="right")
-        return np.maximum(self.world.tasks[:arrived].sum(axis=0) - self.world.done, 0.0)
+        return np.maximum(self._arrived[arrived] - self.world.done, 0.0)
 
     def metrics(self) -> dict[str, float]:
         """The metrics so far."""
