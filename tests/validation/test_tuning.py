@@ -48,6 +48,4 @@ def test_los_reaches_monte_carlos_choice_at_a_tenth_of_its_evaluations():
     quick = los(others, rough=10, evaluations=proper.evaluations // 10)
     assert quick.evaluations <= proper.evaluations / 10
     values = everything.evaluate([proper.best, quick.best], range(REPLICATIONS))[:, :, 0]
-        proper.best, quick.best, interval(values[1] - values[0]), values.mean(axis=1), quick.noise
-    )
     assert interval(values[1] - values[0]).mean <= 0.02 * values[0].mean()
