@@ -27,7 +27,7 @@ SERVICE = {
     ],
     "sla": {"metric": "mean", "seconds": 5, "penalty_usd": 0.1},
 }
-REPLICATIONS = 40
+REPLICATIONS = 150
 
 
 @pytest.mark.slow
@@ -35,18 +35,17 @@ def test_los_reaches_monte_carlos_choice_at_a_tenth_of_its_evaluations():
     """The thresholds of ``tiers/rubis-hour`` on a small service; LOS has other replications.
 
     Its choice is measured on Monte Carlo's replications, pair by pair: it costs no more than 2 %
-    more than Monte Carlo's own, which had the luck of being the least of a hundred there.
+    more than Monte Carlo's own, which had the luck of being the least of fifty there. A tenth
+    must be enough for ten replications of a first look: with 40 replications of Monte Carlo, and
+    so two of the look, the choice of LOS among a hundred cost 2.6 % more.
     """
     thresholds = read_yaml(FOLDER / f"tiers/rubis-hour{STUDY}", "thresholds")
-    study = read_study({**thresholds, "spec": SERVICE, "sample": 100})
+    study = read_study({**thresholds, "spec": SERVICE, "sample": 50})
     space, objectives = study.space(0), study.objectives(["total_cost_usd"])
     everything = ScenarioProblem(study, space, objectives, seed=0)
     proper = monte_carlo(everything, replications=REPLICATIONS)
     others = ScenarioProblem(study, space, objectives, seed=10**6)
-    quick = los(others, rough=2, evaluations=proper.evaluations // 10)
+    quick = los(others, rough=10, evaluations=proper.evaluations // 10)
     assert quick.evaluations <= proper.evaluations / 10
     values = everything.evaluate([proper.best, quick.best], range(REPLICATIONS))[:, :, 0]
-    print(
-        proper.best, quick.best, interval(values[1] - values[0]), values.mean(axis=1), quick.noise
-    )
     assert interval(values[1] - values[0]).mean <= 0.02 * values[0].mean()
