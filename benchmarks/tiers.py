@@ -4,15 +4,16 @@
 
 Figures are CPU seconds, the best of several; SimPy and Ciw take turns with the kernel in one run,
 on the same tandem: all requests go through two tiers and back through the first. SimPy's program
-serves the very same requests, and is compared with the kernel request by request before anything
-is timed; Ciw draws its own, and its mean is compared. ``pip install 'cloudarena[bench]'`` brings
-Ciw; without it that line is left out.
+serves the very same requests when it is compared with the kernel, request by request, before
+anything is timed, and then draws its own; so does Ciw, whose mean is compared. ``pip install
+'cloudarena[bench]'`` brings Ciw; without it that line is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import random
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -101,15 +102,18 @@ class SimpyTier:
         return True
 
 
-def on_simpy(arrivals: list[float], works: list[list[float]]) -> list[float]:
-    """The tandem as an ordinary SimPy program: a process per request, a resource per VM."""
+def on_simpy(arrivals: list[float], draw: Callable[[int, int], float]) -> list[float]:
+    """The tandem as an ordinary SimPy program: a process per request, a resource per VM.
+
+    ``draw`` gives the work of a request's visit.
+    """
     environment = simpy.Environment()
     tiers = [SimpyTier(environment) for _ in SPEEDS]
     finish = [0.0] * len(arrivals)
 
     def request(number: int) -> Iterator[Any]:
-        for work, tier in zip(works[number], (0, 1, 0), strict=True):
-            if not (yield from tiers[tier].visit(work / SPEEDS[tier])):
+        for visit, tier in enumerate((0, 1, 0), 1):
+            if not (yield from tiers[tier].visit(draw(number, visit) / SPEEDS[tier])):
                 return
         finish[number] = environment.now
 
@@ -172,17 +176,22 @@ def against_others(requests: int) -> list[list[str]]:
     rows = ours.world.requests
     key = make_key(0, "service")
     arrivals = rows["arrival"].tolist()
-    works = [
-        [-math.log(uniform(key, k, 2 * visit)) for visit in (1, 2, 3)] for k in range(len(rows))
-    ]
-    np.testing.assert_allclose(on_simpy(arrivals, works), rows["finish"], rtol=1e-9)
+
+    def same(number: int, visit: int) -> float:
+        return -math.log(uniform(key, number, 2 * visit))
+
+    def own(number: int, visit: int) -> float:
+        return rng.expovariate(1.0)
+
+    rng = random.Random(0)
+    np.testing.assert_allclose(on_simpy(arrivals, same), rows["finish"], rtol=1e-9)
     expected = 2 / (SPEEDS[0] - 2 * RATE) + 1 / (SPEEDS[1] - RATE)
     times: dict[str, list[float]] = {"cloudarena": [], "SimPy": []}
     if find_spec("ciw") is not None:
         np.testing.assert_allclose(on_ciw(requests), expected, rtol=0.2)
         times["Ciw"] = []
     for _ in range(TIMES):
-        times["SimPy"].append(cpu_seconds(on_simpy, arrivals, works))
+        times["SimPy"].append(cpu_seconds(on_simpy, arrivals, own))
         if "Ciw" in times:
             times["Ciw"].append(cpu_seconds(on_ciw, requests))
         times["cloudarena"] += [cpu_seconds(run, long) / LONGER for _ in range(5)]

@@ -143,7 +143,9 @@ def next_tier(world: World, number: int) -> int:
     tier = world.tiers[request.tier]
     if not request.back:
         share = tier.forward
-        if share > 0.0 and uniform(world.rules.routing_key, number, request.visits) < share:
+        if share >= 1.0 or (
+            share > 0.0 and uniform(world.rules.routing_key, number, request.visits) < share
+        ):
             tier.forwarded += 1
             return request.tier + 1
         tier.turned += 1
