@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.alarms import Alarms, make_alarms
+from cloudarena.engine.alarms import make_alarms, with_alarms
 from cloudarena.engine.hashing import make_key
 from cloudarena.engine.streams import stream
 from cloudarena.scenarios.tiers.spec import TiersScenario
@@ -69,8 +69,8 @@ def with_slots(world: World, slots: int) -> World:
     """The same with room for more VMs."""
     old = len(world.vms.state)
     more = _vms(slots, world.vms.queue.shape[1])._replace(
-        ready=_alarms(world.vms.ready, old, slots),
-        finishes=_alarms(world.vms.finishes, old, slots),
+        ready=with_alarms(world.vms.ready, slots),
+        finishes=with_alarms(world.vms.finishes, slots),
     )
     for name in Vms._fields:
         if name not in ("ready", "finishes"):
@@ -95,13 +95,3 @@ def _vms(slots: int, room: int) -> Vms:
         ready=make_alarms(slots),
         finishes=make_alarms(slots),
     )
-
-
-def _alarms(alarms: Alarms, old: int, slots: int) -> Alarms:
-    """The same alarms in a larger tree."""
-    larger = make_alarms(slots)
-    leaves, before = len(larger.times) // 2, len(alarms.times) // 2
-    larger.times[leaves : leaves + old] = alarms.times[before : before + old]
-    for node in range(leaves - 1, 0, -1):
-        larger.times[node] = min(larger.times[2 * node], larger.times[2 * node + 1])
-    return larger
