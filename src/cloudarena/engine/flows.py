@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloudarena.engine.alarms import Alarms, first_ring, first_ringing, make_alarms, set_alarm
-from cloudarena.engine.calendar import Calendar, make_calendar, next_time, pop, push, size
 from cloudarena.engine.compiled import inner, lean
 from cloudarena.errors import SpecError
 
@@ -30,7 +29,7 @@ USED_UP = 1.0 - 1e-9
 """A link that carries this share of its capacity may be the bottleneck of a flow."""
 TOO_MUCH = 1.0 + 1e-12
 """More than this share of a capacity is more than rounding."""
-FREE_SLOTS, SEARCH = range(2)
+FREE_SLOTS, SEARCH, LINKS, ROUTES = range(4)
 
 
 class Flows(NamedTuple):
@@ -60,7 +59,8 @@ class Flows(NamedTuple):
     slot_next: NDArray[np.int64]  # (slots,): the next of the route, in order of targets; NONE
     slot_before: NDArray[np.int64]
     free_slots: NDArray[np.int64]  # (slots,): a stack
-    counters: NDArray[np.int64]  # FREE_SLOTS, and the number of the last SEARCH
+    counters: NDArray[np.int64]
+    """FREE_SLOTS, the number of the last SEARCH, and the LINKS and ROUTES that it found."""
     # For searches:
     link_search: NDArray[np.int64]  # (links,): the search that found it
     link_left: NDArray[np.float64]  # (links,): capacity that is not shared out
@@ -69,7 +69,7 @@ class Flows(NamedTuple):
     route_share: NDArray[np.float64]
     found_links: NDArray[np.int64]
     found_routes: NDArray[np.int64]
-    shares: Calendar  # (links): the share of each link, smallest first
+    shares: Alarms  # (links): the share of each link; smallest first
 
 
 def make_flows(
@@ -113,7 +113,7 @@ def make_flows(
         slot_next=np.full(slots, NONE),
         slot_before=np.full(slots, NONE),
         free_slots=np.arange(slots)[::-1].copy(),
-        counters=np.array([slots, 0]),
+        counters=np.array([slots, 0, 0, 0]),
         link_search=np.zeros(links, np.int64),
         link_left=np.zeros(links),
         link_sharers=np.zeros(links, np.int64),
@@ -121,7 +121,7 @@ def make_flows(
         route_share=np.zeros(routes),
         found_links=np.zeros(links, np.int64),
         found_routes=np.zeros(routes, np.int64),
-        shares=make_calendar(links),
+        shares=make_alarms(links),
     )
 
 
@@ -157,15 +157,15 @@ def join(flows: Flows, route: int, amount: float, time: float) -> int:
     flows.slot_route[slot], flows.slot_bytes[slot] = route, amount
     flows.slot_target[slot] = flows.route_served[route] + amount
     _queue(flows, route, slot)
-    links = _bottlenecks(flows, route)
+    _search_from(flows, route)
     flows.route_flows[route] += 1
     if flows.route_flows[route] == 1:
         _appear(flows, route)
     if flows.route_begin[route] == flows.route_begin[route + 1]:
         flows.route_rate[route] = np.inf
-    elif links == 0:
-        links = _open_narrowest(flows, route)
-    _share(flows, links, time)
+    elif flows.counters[LINKS] == 0:
+        _open_narrowest(flows, route)
+    _share(flows, time)
     _forecast(flows, route)
     return slot
 
@@ -180,11 +180,13 @@ def leave(flows: Flows, slot: int, time: float) -> float:
     flows.slot_route[slot] = NONE
     flows.free_slots[flows.counters[FREE_SLOTS]] = slot
     flows.counters[FREE_SLOTS] += 1
-    links = _bottlenecks(flows, route)
+    _search_from(flows, route)
     flows.route_flows[route] -= 1
     if flows.route_flows[route] == 0:
         _disappear(flows, route, time)
-    _share(flows, links, time)
+    elif flows.counters[LINKS] == 0 and flows.route_rate[route] < np.inf:
+        _open_narrowest(flows, route)  # rounding has hidden its bottleneck
+    _share(flows, time)
     _forecast(flows, route)
     return left
 
@@ -236,7 +238,7 @@ def _serve(flows: Flows, route: int, time: float) -> None:
 @inner
 def _carry(flows: Flows, link: int, time: float) -> None:
     """Brings what a link has carried up to a time."""
-    flows.link_bytes[link] = bytes_through(flows, link, time)
+    flows.link_bytes[link] += flows.link_rate[link] * (time - flows.link_clock[link])
     flows.link_clock[link] = time
 
 
@@ -314,81 +316,82 @@ def _disappear(flows: Flows, route: int, time: float) -> None:
 
 
 @inner
-def _open(flows: Flows, link: int, links: int) -> int:
-    """Takes a link into the search; returns how many there are."""
+def _open(flows: Flows, link: int) -> None:
+    """Takes a link into the search."""
     flows.link_search[link] = flows.counters[SEARCH]
-    flows.found_links[links] = link
-    return links + 1
+    flows.found_links[flows.counters[LINKS]] = link
+    flows.counters[LINKS] += 1
 
 
 @inner
-def _bottlenecks(flows: Flows, route: int) -> int:
-    """Begins a search with the links of a route that are used up; returns how many there are."""
-    flows.counters[SEARCH] += 1
-    links = 0
+def _open_used_up(flows: Flows, route: int) -> None:
+    """Takes the links of a route that are used up into the search."""
     for visit in range(flows.route_begin[route], flows.route_begin[route + 1]):
         link = flows.visit_link[visit]
-        if flows.link_rate[link] >= USED_UP * flows.capacity[link]:
-            links = _open(flows, link, links)
-    return links
+        if flows.link_search[link] != flows.counters[SEARCH] and (
+            flows.link_rate[link] >= USED_UP * flows.capacity[link]
+        ):
+            _open(flows, link)
 
 
 @inner
-def _open_narrowest(flows: Flows, route: int) -> int:
-    """Begins with the link of a route that has the least capacity left."""
-    narrowest, least = NONE, np.inf
+def _search_from(flows: Flows, route: int) -> None:
+    """Begins a search with the links of a route that are used up."""
+    flows.counters[SEARCH] += 1
+    flows.counters[LINKS] = flows.counters[ROUTES] = 0
+    _open_used_up(flows, route)
+
+
+@inner
+def _open_narrowest(flows: Flows, route: int) -> None:
+    """Takes the link of a route that has the least capacity left into the search."""
+    narrowest, least = flows.visit_link[flows.route_begin[route]], np.inf
     for visit in range(flows.route_begin[route], flows.route_begin[route + 1]):
         link = flows.visit_link[visit]
         left = flows.capacity[link] - flows.link_rate[link]
         if left < least:
             narrowest, least = link, left
-    return _open(flows, narrowest, 0)
+    _open(flows, narrowest)
 
 
 @inner
-def _share(flows: Flows, links: int, time: float) -> None:
-    """Shares out the links found so far, and all that feel it; sets the new rates."""
-    routes, gathered = 0, 0
-    while gathered < links:
-        while gathered < links:
-            visit = flows.link_head[flows.found_links[gathered]]
+def _share(flows: Flows, time: float) -> None:
+    """Shares out the links of the search and all that feel it, and sets the new rates."""
+    gathered = 0
+    while gathered < flows.counters[LINKS]:
+        while gathered < flows.counters[LINKS]:
+            _gather(flows, flows.found_links[gathered])
             gathered += 1
-            while visit != NONE:
-                route = flows.visit_route[visit]
-                if flows.route_search[route] != flows.counters[SEARCH]:
-                    flows.route_search[route] = flows.counters[SEARCH]
-                    flows.found_routes[routes] = route
-                    routes += 1
-                    links = _open_used_up(flows, route, links)
-                visit = flows.visit_next[visit]
-        _fill(flows, links, routes)
-        links = _open_overloaded(flows, routes, links)
-    for k in range(routes):
+        _fill(flows)
+        _open_overloaded(flows)
+    for k in range(flows.counters[ROUTES]):
         _take_share(flows, flows.found_routes[k], time)
-    for k in range(links):
+    for k in range(flows.counters[LINKS]):
         link = flows.found_links[k]
         _carry(flows, link, time)
         flows.link_rate[link] = flows.capacity[link] - flows.link_left[link]
 
 
 @inner
-def _open_used_up(flows: Flows, route: int, links: int) -> int:
-    """Takes in the links of a route that are used up; gets the others ready to be checked."""
-    for visit in range(flows.route_begin[route], flows.route_begin[route + 1]):
-        link = flows.visit_link[visit]
-        if flows.link_search[link] != flows.counters[SEARCH] and (
-            flows.link_rate[link] >= USED_UP * flows.capacity[link]
-        ):
-            links = _open(flows, link, links)
-    return links
+def _gather(flows: Flows, link: int) -> None:
+    """Takes the routes on a link into the search, and the links of theirs that are used up."""
+    visit = flows.link_head[link]
+    while visit != NONE:
+        route = flows.visit_route[visit]
+        if flows.route_search[route] != flows.counters[SEARCH]:
+            flows.route_search[route] = flows.counters[SEARCH]
+            flows.found_routes[flows.counters[ROUTES]] = route
+            flows.counters[ROUTES] += 1
+            _open_used_up(flows, route)
+        visit = flows.visit_next[visit]
 
 
 @inner
-def _fill(flows: Flows, links: int, routes: int) -> None:
+def _fill(flows: Flows) -> None:
     """Progressive filling: the smallest share of a link is the rate of all flows on it."""
-    for k in range(routes):
+    for k in range(flows.counters[ROUTES]):
         flows.route_share[flows.found_routes[k]] = np.inf
-    for k in range(links):
+    for k in range(flows.counters[LINKS]):
         link = flows.found_links[k]
         sharers, visit = 0, flows.link_head[link]
         while visit != NONE:
@@ -396,16 +399,16 @@ def _fill(flows: Flows, links: int, routes: int) -> None:
             visit = flows.visit_next[visit]
         flows.link_left[link], flows.link_sharers[link] = flows.capacity[link], sharers
         if sharers > 0:
-            push(flows.shares, flows.capacity[link] / sharers, link)
-    while size(flows.shares) > 0:
-        expected = next_time(flows.shares)
-        link = pop(flows.shares)
-        if flows.link_sharers[link] == 0:
+            set_alarm(flows.shares, link, flows.capacity[link] / sharers)
+    while first_ring(flows.shares) < np.inf:
+        link = first_ringing(flows.shares)
+        share = np.inf
+        if flows.link_sharers[link] > 0:
+            share = flows.link_left[link] / flows.link_sharers[link]
+        if share > first_ring(flows.shares):  # slower flows have left more for the others
+            set_alarm(flows.shares, link, share)
             continue
-        share = flows.link_left[link] / flows.link_sharers[link]
-        if share > expected:  # slower flows have left more for the others
-            push(flows.shares, share, link)
-            continue
+        set_alarm(flows.shares, link, np.inf)
         visit = flows.link_head[link]
         while visit != NONE:
             route = flows.visit_route[visit]
@@ -428,28 +431,27 @@ def _take_from_links(flows: Flows, route: int, share: float) -> None:
 
 
 @inner
-def _open_overloaded(flows: Flows, routes: int, links: int) -> int:
+def _open_overloaded(flows: Flows) -> None:
     """Takes in the links that are not in the search and would carry too much."""
-    for k in range(routes):
+    for k in range(flows.counters[ROUTES]):
         route = flows.found_routes[k]
         for visit in range(flows.route_begin[route], flows.route_begin[route + 1]):
             link = flows.visit_link[visit]
             if flows.link_search[link] != flows.counters[SEARCH]:
                 flows.link_left[link] = flows.capacity[link] * TOO_MUCH - flows.link_rate[link]
-    for k in range(routes):
+    for k in range(flows.counters[ROUTES]):
         route = flows.found_routes[k]
         more = flows.route_share[route] * flows.route_flows[route] - flows.route_load[route]
         for visit in range(flows.route_begin[route], flows.route_begin[route + 1]):
             link = flows.visit_link[visit]
             if flows.link_search[link] != flows.counters[SEARCH]:
                 flows.link_left[link] -= more
-    for k in range(routes):
+    for k in range(flows.counters[ROUTES]):
         route = flows.found_routes[k]
         for visit in range(flows.route_begin[route], flows.route_begin[route + 1]):
             link = flows.visit_link[visit]
             if flows.link_search[link] != flows.counters[SEARCH] and flows.link_left[link] < 0.0:
-                links = _open(flows, link, links)
-    return links
+                _open(flows, link)
 
 
 @inner

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import compiled, lean
+from cloudarena.engine.compiled import compiled, inner, lean
 from cloudarena.errors import SpecError
 
 CONSTANT, EXPONENTIAL, NORMAL, LOG_NORMAL = range(4)
@@ -166,71 +166,62 @@ def draw_all(laws: Laws, law: int, uniforms: NDArray[np.float64]) -> NDArray[np.
     return values
 
 
+CENTRE = (
+    (2509.0809287301226727, 5226.495278852854561),
+    (33430.575583588128105, 28729.085735721942674),
+    (67265.770927008700853, 39307.89580009271061),
+    (45921.953931549871457, 21213.794301586595867),
+    (13731.693765509461125, 5394.1960214247511077),
+    (1971.5909503065514427, 687.1870074920579083),
+    (133.14166789178437745, 42.313330701600911252),
+    (3.387132872796366608, 1.0),
+)
+TAIL = (
+    (7.7454501427834140764e-4, 1.05075007164441684324e-9),
+    (0.0227238449892691845833, 5.475938084995344946e-4),
+    (0.24178072517745061177, 0.0151986665636164571966),
+    (1.27045825245236838258, 0.14810397642748007459),
+    (3.64784832476320460504, 0.68976733498510000455),
+    (5.7694972214606914055, 1.6763848301838038494),
+    (4.6303378461565452959, 2.05319162663775882187),
+    (1.42343711074968357734, 1.0),
+)
+FAR_TAIL = (
+    (2.01033439929228813265e-7, 2.04426310338993978564e-15),
+    (2.71155556874348757815e-5, 1.4215117583164458887e-7),
+    (0.0012426609473880784386, 1.8463183175100546818e-5),
+    (0.026532189526576123093, 7.868691311456132591e-4),
+    (0.29656057182850489123, 0.0148753612908506148525),
+    (1.7848265399172913358, 0.13692988092273580531),
+    (5.4637849111641143699, 0.59983220655588793769),
+    (6.6579046435011037772, 1.0),
+)
+"""Coefficients of normal quantiles."""
+
+
 @lean
 def normal_quantile(share: float) -> float:
     """The standard normal number below which a share falls; to 16 digits.
 
     Algorithm AS 241 (Wichura, "The percentage points of the normal distribution", Applied
-    Statistics 37, 1988).
+    Statistics 37, 1988): ratios of polynomials, in the centre and in two parts of the tails.
     """
     q = share - 0.5
     if abs(q) <= 0.425:
-        r = 0.180625 - q * q
-        above = 2509.0809287301226727
-        above = above * r + 33430.575583588128105
-        above = above * r + 67265.770927008700853
-        above = above * r + 45921.953931549871457
-        above = above * r + 13731.693765509461125
-        above = above * r + 1971.5909503065514427
-        above = above * r + 133.14166789178437745
-        above = above * r + 3.387132872796366608
-        below = 5226.495278852854561
-        below = below * r + 28729.085735721942674
-        below = below * r + 39307.89580009271061
-        below = below * r + 21213.794301586595867
-        below = below * r + 5394.1960214247511077
-        below = below * r + 687.1870074920579083
-        below = below * r + 42.313330701600911252
-        below = below * r + 1.0
-        return q * above / below
+        return q * _ratio(CENTRE, 0.180625 - q * q)
     tail = share if q < 0.0 else 1.0 - share
     if tail <= 0.0:
         return -np.inf if q < 0.0 else np.inf
     r = np.sqrt(-np.log(tail))
-    if r <= 5.0:
-        r -= 1.6
-        above = 7.7454501427834140764e-4
-        above = above * r + 0.0227238449892691845833
-        above = above * r + 0.24178072517745061177
-        above = above * r + 1.27045825245236838258
-        above = above * r + 3.64784832476320460504
-        above = above * r + 5.7694972214606914055
-        above = above * r + 4.6303378461565452959
-        above = above * r + 1.42343711074968357734
-        below = 1.05075007164441684324e-9
-        below = below * r + 5.475938084995344946e-4
-        below = below * r + 0.0151986665636164571966
-        below = below * r + 0.14810397642748007459
-        below = below * r + 0.68976733498510000455
-        below = below * r + 1.6763848301838038494
-        below = below * r + 2.05319162663775882187
-        below = below * r + 1.0
-    else:
-        r -= 5.0
-        above = 2.01033439929228813265e-7
-        above = above * r + 2.71155556874348757815e-5
-        above = above * r + 0.0012426609473880784386
-        above = above * r + 0.026532189526576123093
-        above = above * r + 0.29656057182850489123
-        above = above * r + 1.7848265399172913358
-        above = above * r + 5.4637849111641143699
-        above = above * r + 6.6579046435011037772
-        below = 2.04426310338993978564e-15
-        below = below * r + 1.4215117583164458887e-7
-        below = below * r + 1.8463183175100546818e-5
-        below = below * r + 7.868691311456132591e-4
-        below = below * r + 0.0148753612908506148525
-        below = below * r + 0.13692988092273580531
-        below = below * r + 0.59983220655588793769
-        below = below * r + 1.0
-    return -above / below if q < 0.0 else above / below
+    quantile = _ratio(TAIL, r - 1.6) if r <= 5.0 else _ratio(FAR_TAIL, r - 5.0)
+    return -quantile if q < 0.0 else quantile
+
+
+@inner
+def _ratio(coefficients: tuple[tuple[float, float], ...], r: float) -> float:
+    """A ratio of polynomials; the coefficients above and below, of the highest power first."""
+    above, below = 0.0, 0.0
+    for k in range(len(coefficients)):
+        above = above * r + coefficients[k][0]
+        below = below * r + coefficients[k][1]
+    return above / below

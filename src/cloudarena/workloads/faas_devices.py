@@ -13,6 +13,8 @@ Architecture = Literal["arm32", "aarch64", "x86"]
 Accelerator = Literal["none", "gpu", "tpu"]
 Tier = Literal["edge", "fog", "cloud"]
 
+GB = 10**9
+JETSON_BYTES, XEON_BYTES = 8_240_386_048, 8_363_810_816
 DISK_BYTES_S = {"nvme": 2500e6, "ssd": 500e6, "flash": 150e6, "sd": 50e6}
 """By kind of disk, as the scheduler of Raith 2021 reckons."""
 NIC_BYTES_S = 125e6
@@ -33,8 +35,22 @@ class Power(NamedTuple):
     memory_w: float
 
 
+POWER: dict[str, Power] = {
+    "rpi3": Power(1.4, 3.7, 0.8, 0.3, 0.2),
+    "rpi4": Power(2.9, 6.0, 1.5, 0.9, 0.7),
+    "rockpi": Power(3.2, 6.0, 2.5, 0.8, 0.7),
+    "coral": Power(2.4, 3.5, 2.0, 0.6, 0.4),
+    "nano": Power(1.9, 3.5, 2.5, 0.4, 0.6),
+    "tx2": Power(5.0, 7.5, 12.0, 1.2, 1.5),
+    "nx": Power(7.3, 12.0, 20.0, 1.8, 2.0),
+    "nuc": Power(6.0, 28.0, 0.0, 2.0, 3.0),
+    "xeoncpu": Power(45.0, 180.0, 0.0, 8.0, 15.0),
+    "xeongpu": Power(65.0, 185.0, 250.0, 10.0, 20.0),
+}
+
+
 class Device(NamedTuple):
-    """A type of device. Source: Raith 2021 (see ``faas_figures``); boards are at the edge."""
+    """A type of device. Source: Raith 2021 (see ``faas_figures``)."""
 
     name: str
     description: str
@@ -44,79 +60,48 @@ class Device(NamedTuple):
     memory_bytes: int
     accelerator: Accelerator
     accelerator_memory_bytes: int
-    disk_bytes_s: float
+    """0 where it has none of its own."""
+    disk: str
     tier: Tier
-    power: Power
-    nic_bytes_s: float = NIC_BYTES_S
+
+    @property
+    def disk_bytes_s(self) -> float:
+        """What the disk reads or writes in a second."""
+        return DISK_BYTES_S[self.disk]
+
+    @property
+    def nic_bytes_s(self) -> float:
+        """What the network interface carries in a second, each way."""
+        return NIC_BYTES_S
+
+    @property
+    def power(self) -> Power:
+        """What the device draws."""
+        return POWER[self.name]
 
 
-def _device(
-    name: str,
-    description: str,
-    architecture: Architecture,
-    processor: tuple[int, int],
-    memory_bytes: int,
-    accelerator: tuple[Accelerator, int],
-    disk: str,
-    tier: Tier,
-    power: tuple[float, float, float, float, float],
-) -> Device:
-    return Device(
-        name,
-        description,
-        architecture,
-        *processor,
-        memory_bytes,
-        *accelerator,
-        DISK_BYTES_S[disk],
-        tier,
-        Power(*power),
-    )
-
-
-NO_ACCELERATOR: tuple[Accelerator, int] = ("none", 0)
 DEVICES: dict[str, Device] = {
     device.name: device
     for device in (
-        _device(
-            *("rpi3", "Raspberry Pi 3B+", "arm32", (4, 1400), 1_023_012_864),
-            *(NO_ACCELERATOR, "sd", "edge", (1.4, 3.7, 0.8, 0.3, 0.2)),
+        Device(
+            "rpi3", "Raspberry Pi 3B+", "arm32", 4, 1400, 1_023_012_864, "none", 0, "sd", "edge"
         ),
-        _device(
-            *("rpi4", "Raspberry Pi 4", "arm32", (4, 1500), 1_000_000_000),
-            *(NO_ACCELERATOR, "sd", "edge", (2.9, 6.0, 1.5, 0.9, 0.7)),
+        Device("rpi4", "Raspberry Pi 4", "arm32", 4, 1500, GB, "none", 0, "sd", "edge"),
+        Device("rockpi", "RockPi 4", "aarch64", 6, 1800, 4 * GB, "none", 0, "sd", "edge"),
+        Device("coral", "Coral DevBoard", "aarch64", 4, 1500, GB, "tpu", 0, "flash", "edge"),
+        Device(
+            "nano", "Jetson Nano", "aarch64", 4, 1430, 4_144_386_048, "gpu", 4 * GB, "sd", "edge"
         ),
-        _device(
-            *("rockpi", "RockPi 4", "aarch64", (6, 1800), 4_000_000_000),
-            *(NO_ACCELERATOR, "sd", "edge", (3.2, 6.0, 2.5, 0.8, 0.7)),
+        Device(
+            "tx2", "Jetson TX2", "aarch64", 4, 2000, JETSON_BYTES, "gpu", 8 * GB, "flash", "edge"
         ),
-        _device(
-            *("coral", "Google Coral DevBoard", "aarch64", (4, 1500), 1_000_000_000),
-            *(("tpu", 0), "flash", "edge", (2.4, 3.5, 2.0, 0.6, 0.4)),
+        Device(
+            "nx", "Jetson Xavier NX", "aarch64", 6, 1900, JETSON_BYTES, "gpu", 8 * GB, "sd", "edge"
         ),
-        _device(
-            *("nano", "NVIDIA Jetson Nano", "aarch64", (4, 1430), 4_144_386_048),
-            *(("gpu", 4_000_000_000), "sd", "edge", (1.9, 3.5, 2.5, 0.4, 0.6)),
-        ),
-        _device(
-            *("tx2", "NVIDIA Jetson TX2", "aarch64", (4, 2000), 8_240_386_048),
-            *(("gpu", 8_000_000_000), "flash", "edge", (5.0, 7.5, 12.0, 1.2, 1.5)),
-        ),
-        _device(
-            *("nx", "NVIDIA Jetson Xavier NX", "aarch64", (6, 1900), 8_240_386_048),
-            *(("gpu", 8_000_000_000), "sd", "edge", (7.3, 12.0, 20.0, 1.8, 2.0)),
-        ),
-        _device(
-            *("nuc", "Intel NUC", "x86", (4, 2200), 17_179_869_184),
-            *(NO_ACCELERATOR, "nvme", "fog", (6.0, 28.0, 0.0, 2.0, 3.0)),
-        ),
-        _device(
-            *("xeoncpu", "Xeon VM", "x86", (4, 3440), 8_363_810_816),
-            *(NO_ACCELERATOR, "ssd", "cloud", (45.0, 180.0, 0.0, 8.0, 15.0)),
-        ),
-        _device(
-            *("xeongpu", "Xeon VM with a Turing GPU", "x86", (4, 3440), 8_363_810_816),
-            *(("gpu", 6_000_000_000), "ssd", "cloud", (65.0, 185.0, 250.0, 10.0, 20.0)),
+        Device("nuc", "Intel NUC", "x86", 4, 2200, 2**34, "none", 0, "nvme", "fog"),
+        Device("xeoncpu", "Xeon VM", "x86", 4, 3440, XEON_BYTES, "none", 0, "ssd", "cloud"),
+        Device(
+            "xeongpu", "Xeon VM, GPU", "x86", 4, 3440, XEON_BYTES, "gpu", 6 * GB, "ssd", "cloud"
         ),
     )
 }

@@ -59,50 +59,39 @@ def _sizes(arm32: int = 0, aarch64: int = 0, x86: int = 0) -> dict[str, int]:
     return {architecture: size * MB for architecture, size in sizes.items() if size}
 
 
-GPU: Accelerator = "gpu"
 IMAGES: dict[str, Image] = {
     image.name: image
     for image in (
+        Image("resnet-inference-gpu", _sizes(0, 1000, 2000), 400 * MIB, "gpu", 1500 * MB, 103 * MB),
+        Image("resnet-inference-cpu", _sizes(700, 840, 2000), 150 * MIB, setup_bytes=103 * MB),
+        Image("speech-inference-tflite", _sizes(328, 400, 108), 100 * MIB, setup_bytes=48 * MB),
+        Image("speech-inference-gpu", _sizes(0, 1300, 1600), 300 * MIB, "gpu", 1500 * MB, 188 * MB),
+        Image("mobilenet-inference-tpu", _sizes(0, 173), 100 * MIB, "tpu", setup_bytes=4 * MB),
+        Image("mobilenet-inference-tflite", _sizes(160, 173, 180), 100 * MIB, setup_bytes=4 * MB),
         Image(
-            *("resnet-inference-gpu", _sizes(0, 1000, 2000), 400 * MIB, GPU, 1500 * MB),
-            setup_bytes=103 * MB,
-        ),
-        Image(
-            *("resnet-inference-cpu", _sizes(700, 840, 2000), 150 * MIB),
-            setup_bytes=103 * MB,
-        ),
-        Image(
-            *("speech-inference-tflite", _sizes(328, 400, 108), 100 * MIB),
-            setup_bytes=48 * MB,
-        ),
-        Image(
-            *("speech-inference-gpu", _sizes(0, 1300, 1600), 300 * MIB, GPU, 1500 * MB),
-            setup_bytes=188 * MB,
-        ),
-        Image(
-            *("mobilenet-inference-tpu", _sizes(0, 173), 100 * MIB, "tpu"),
-            setup_bytes=4 * MB,
-        ),
-        Image(
-            *("mobilenet-inference-tflite", _sizes(160, 173, 180), 100 * MIB),
-            setup_bytes=4 * MB,
-        ),
-        Image(
-            *("resnet-training-gpu", _sizes(0, 1000, 2000), 800 * MIB, GPU, 2000 * MB),
+            "resnet-training-gpu",
+            _sizes(0, 1000, 2000),
+            800 * MIB,
+            "gpu",
+            2000 * MB,
             input_bytes=58 * MB,
             output_bytes=103 * MB,
         ),
         Image(
-            *("resnet-training-cpu", _sizes(0, 0, 2000), 1024 * MIB),
+            "resnet-training-cpu",
+            _sizes(0, 0, 2000),
+            1024 * MIB,
             input_bytes=58 * MB,
             output_bytes=103 * MB,
         ),
         Image(
-            *("resnet-preprocessing", _sizes(1370, 1910, 4100), 100 * MIB),
+            "resnet-preprocessing",
+            _sizes(1370, 1910, 4100),
+            100 * MIB,
             input_bytes=14 * MB,
             output_bytes=14 * MB,
         ),
-        Image("tf-gpu", _sizes(0, 2240, 4100), 300 * MIB, GPU, 2000 * MB),
+        Image("tf-gpu", _sizes(0, 2240, 4100), 300 * MIB, "gpu", 2000 * MB),
         Image("python-pi", _sizes(55, 62, 88), 100 * MIB),
         Image("fio", _sizes(20, 23, 24), 200 * MIB),
     )

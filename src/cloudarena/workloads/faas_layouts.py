@@ -350,8 +350,14 @@ def inline_topology(
         return place[name]
 
     for k, link in enumerate(links):
-        a, b = vertex(f"links[{k}]", link.a), vertex(f"links[{k}]", link.b)
-        builder.connect(a, b, link.forth_bytes_s, link.back_bytes_s, link.latency)
+        ends = vertex(f"links[{k}]", link.a), vertex(f"links[{k}]", link.b)
+        for (a, b), bytes_s in zip(
+            (ends, ends[::-1]), (link.forth_bytes_s, link.back_bytes_s), strict=True
+        ):
+            name = f"{builder.names[a]} to {builder.names[b]}"
+            builder.hop(
+                a, b, NONE if bytes_s is None else builder.link(name, bytes_s), link.latency
+            )
     builder.registry = vertex("registry", registry)
     for zone in dict.fromkeys(node.zone for node in ordered):
         members = [place[node.name] for node in ordered if node.zone == zone]

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloudarena.engine.compiled import compiled, lean
+from cloudarena.engine.compiled import lean
 from cloudarena.engine.hashing import uniform
 from cloudarena.engine.laws import Law, Laws, draw, log_normal, make_laws, mean
 from cloudarena.errors import SpecError
 from cloudarena.workloads.faas_devices import device_named
 
-NONE = -1
+NONE, UNREACHED = -1, -2
 GOODPUT = 0.97
 """The share of a link's bandwidth that is not protocol (ether 0.3)."""
 
@@ -179,21 +179,13 @@ def find_routes(topology: Topology, sources: ArrayLike, targets: ArrayLike) -> R
     Of several ways with as few hops, the one whose hops were declared first.
     """
     pairs = np.broadcast_arrays(np.asarray(sources, np.int64), np.asarray(targets, np.int64))
-    source, target = (np.ascontiguousarray(ends).reshape(-1) for ends in pairs)
-    order = np.argsort(source, kind="stable")
-    begin, hops = _walk(topology.hop_begin, topology.hop_to, source, target, order)
-    lost = np.flatnonzero(begin[1:] < begin[:-1])
-    if len(lost):
-        ends = topology.names[source[lost[0]]], topology.names[target[lost[0]]]
-        raise SpecError(f"links: there is no way from {ends[0]!r} to {ends[1]!r}")
-    route = np.repeat(np.arange(len(source)), np.diff(begin))
-    link, law = topology.hop_link[hops], topology.hop_law[hops]
+    source, target = (ends.reshape(-1) for ends in pairs)
+    route, hop = _hops(topology, source, target)
+    link, law = topology.hop_link[hop], topology.hop_law[hop]
     has_link, has_law = link != NONE, law != NONE
-    bytes_s = np.full(len(source), np.inf)
+    bytes_s, latency_s = np.full(len(source), np.inf), np.zeros(len(source))
     np.minimum.at(bytes_s, route[has_link], topology.link_bytes_s[link[has_link]])
-    means = topology.law_means_s[law[has_law]]
-    latency_s: NDArray[np.float64] = np.zeros(len(source))
-    np.add.at(latency_s, route[has_law], means)
+    np.add.at(latency_s, route[has_law], topology.law_means_s[law[has_law]])
     return Routes(
         begin=_begins(route[has_link], len(source)),
         links=link[has_link],
@@ -204,65 +196,58 @@ def find_routes(topology: Topology, sources: ArrayLike, targets: ArrayLike) -> R
     )
 
 
+def _hops(
+    topology: Topology, source: NDArray[np.int64], target: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The hops of all routes, from source to target, and the route of each."""
+    starts, start = np.unique(source, return_inverse=True)
+    vertices = len(topology.names)
+    last_hop = np.full((len(starts), vertices), UNREACHED, np.int32)
+    _search(topology.hop_begin, topology.hop_to, starts, last_hop, np.empty(vertices, np.int64))
+    hop_from = np.repeat(np.arange(vertices), np.diff(topology.hop_begin))
+    # Back from the targets, all routes a hop at a time.
+    backwards = []
+    vertex = target
+    while (vertex != source).any():
+        hops = last_hop[start, vertex]
+        if (hops == UNREACHED).any():
+            lost = int(np.argmax(hops == UNREACHED))
+            ends = topology.names[source[lost]], topology.names[target[lost]]
+            raise SpecError(f"links: there is no way from {ends[0]!r} to {ends[1]!r}")
+        backwards.append(hops)
+        vertex = np.where(hops == NONE, vertex, hop_from[hops])
+    if not backwards:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    forwards = np.stack(backwards[::-1], axis=1)
+    route, place = np.nonzero(forwards != NONE)
+    return route, forwards[route, place].astype(np.int64)
+
+
 def _begins(route: NDArray[np.int64], routes: int) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(np.bincount(route, minlength=routes))))
 
 
-@compiled
-def _walk(
+@lean
+def _search(
     hop_begin: NDArray[np.int64],
     hop_to: NDArray[np.int64],
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    order: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The hops of each pair, by breadth-first search from each source in turn.
-
-    Pairs are walked in ``order``, so that those of one source lie together. A pair without a way
-    ends before it begins; the hops of all are then of no use.
-    """
-    vertices, pairs = len(hop_begin) - 1, len(source)
-    first, length = np.zeros(pairs, np.int64), np.zeros(pairs, np.int64)
-    queue, taken = np.empty(vertices, np.int64), np.empty(vertices, np.int64)
-    before = np.empty(vertices, np.int64)
-    walked = np.empty(8 * pairs + vertices, np.int64)
-    used, at = 0, -1
-    for pair in order:
-        if source[pair] != at:
-            at = source[pair]
-            taken[:] = -2
-            taken[at], before[at], queue[0] = -1, -1, at
-            reached, tail = 0, 1
-            while reached < tail:
-                vertex = queue[reached]
-                reached += 1
-                for hop in range(hop_begin[vertex], hop_begin[vertex + 1]):
-                    if taken[hop_to[hop]] == -2:
-                        taken[hop_to[hop]], before[hop_to[hop]] = hop, vertex
-                        queue[tail] = hop_to[hop]
-                        tail += 1
-        vertex = target[pair]
-        if taken[vertex] == -2:
-            length[pair] = -1
-            continue
-        if used + vertices > len(walked):
-            longer = np.empty(2 * len(walked), np.int64)
-            longer[:used] = walked[:used]
-            walked = longer
-        begin = used
-        while taken[vertex] != -1:
-            walked[used] = taken[vertex]
-            used += 1
-            vertex = before[vertex]
-        first[pair], length[pair] = begin, used - begin
-    begins = np.zeros(pairs + 1, np.int64)
-    begins[1:] = np.cumsum(length)
-    hops = np.empty(used, np.int64)
-    if pairs > 0 and length.min() >= 0:
-        for pair in range(pairs):
-            for k in range(length[pair]):
-                hops[begins[pair] + k] = walked[first[pair] + length[pair] - 1 - k]
-    return begins, hops
+    starts: NDArray[np.int64],
+    last_hop: NDArray[np.int32],
+    queue: NDArray[np.int64],
+) -> None:
+    """Breadth-first searches: the last hop to each vertex from each start; NONE at the start."""
+    for row in range(len(starts)):
+        last_hop[row, starts[row]] = NONE
+        queue[0] = starts[row]
+        taken, waiting = 0, 1
+        while taken < waiting:
+            vertex = queue[taken]
+            taken += 1
+            for hop in range(hop_begin[vertex], hop_begin[vertex + 1]):
+                if last_hop[row, hop_to[hop]] == UNREACHED:
+                    last_hop[row, hop_to[hop]] = hop
+                    queue[waiting] = hop_to[hop]
+                    waiting += 1
 
 
 @lean
