@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.alarms import make_alarms, set_alarm
 from cloudarena.engine.hashing import make_key
-from cloudarena.engine.laws import Laws
 from cloudarena.engine.power import JOULES_PER_KWH
 from cloudarena.scenarios.faas.build_functions import build_functions, build_variants
 from cloudarena.scenarios.faas.build_network import Ground, build_paths
@@ -19,6 +19,7 @@ from cloudarena.scenarios.faas.sources import draw_requests
 from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.state import (
     ACCELERATORS,
+    CARBON,
     CHANGE,
     CLOCK,
     CURVE,
@@ -66,8 +67,7 @@ def build_world(
     devices = [DEVICES[name] for name in ground.devices]
     paths, latency_laws = build_paths(scenario, ground)
     variants, fits = build_variants(scenario, types)
-    hops = paths.routes._replace(laws=paths.routes.laws + len(fits.laws.kind))
-    laws = Laws(*(np.concatenate(both) for both in zip(fits.laws, latency_laws, strict=True)))
+    hops = paths.routes._replace(laws=paths.routes.laws + len(fits.laws))
     nodes = build_nodes(scenario, ground, devices)
     clock = np.zeros(1, CLOCK)
     clock["looks"] = True
@@ -87,7 +87,7 @@ def build_world(
             set_alarm(due.nodes, node, scenario.power.off_after_s)
     shape = (len(devices), int(variants["image"].max()) + 1)
     return World(
-        rules=build_rules(scenario, seed),
+        rules=build_rules(scenario, seed, int(functions["workers"].max())),
         arrivals=requests.arrival_s,
         arriving=requests.function.astype(np.int32),
         nodes=nodes,
@@ -96,7 +96,7 @@ def build_world(
         meters=build_meters(scenario, nodes, devices, paths),
         images=Images(np.zeros(shape, np.int64), np.zeros(shape)),
         variants=variants,
-        fits=fits._replace(laws=laws),
+        fits=fits._replace(laws=np.concatenate((fits.laws, latency_laws))),
         functions=functions,
         members=np.zeros((len(functions), REPLICA_SLOTS), np.int64),
         replicas=np.zeros(REPLICA_SLOTS, REPLICA_SLOT),
@@ -112,15 +112,13 @@ def build_world(
     )
 
 
-def build_rules(scenario: FaasScenario, seed: int) -> Rules:
+def build_rules(scenario: FaasScenario, seed: int, most_workers: int) -> Rules:
     """The numbers of the spec."""
-    carbon = scenario.carbon
-    series = np.array(carbon.series or ((0.0, carbon.g_per_kwh),))
-    grams = series[:, 1] / JOULES_PER_KWH
     predicates = np.array([name in scenario.scheduler.predicates for name in PREDICATES])
     off = scenario.power.off_after_s
     return Rules(
         end_s=scenario.duration_s,
+        most_workers=most_workers,
         router=ROUTERS.index(scenario.router),
         contention=scenario.contention.model == "shared",
         requests_on_network=scenario.network.requests,
@@ -136,10 +134,17 @@ def build_rules(scenario: FaasScenario, seed: int) -> Rules:
         predicates=predicates,
         weights=np.array(scenario.scheduler.weights()),
         parameters=np.zeros(PARAMETERS),
-        carbon_s=series[:, 0].copy(),
-        carbon_g=grams,
-        carbon_sum=np.concatenate(([0.0], np.cumsum(grams[:-1] * np.diff(series[:, 0])))),
+        carbon=carbon_rows(scenario.carbon.series or ((0.0, scenario.carbon.g_per_kwh),)),
     )
+
+
+def carbon_rows(series: Sequence[tuple[float, float]]) -> NDArray[np.void]:
+    """The grid's intensity, and its integral up to each row."""
+    rows = np.zeros(len(series), CARBON)
+    begin, grams = np.array(series, np.float64).T
+    rows["begin"], rows["g_per_j"] = begin, grams / JOULES_PER_KWH
+    rows["total"][1:] = np.cumsum(rows["g_per_j"][:-1] * np.diff(begin))
+    return rows
 
 
 def build_nodes(
@@ -147,7 +152,7 @@ def build_nodes(
 ) -> NDArray[np.void]:
     """All nodes on, without replicas."""
     nodes = np.zeros(len(devices), NODE)
-    nodes["device"] = [ground.types.index(name) for name in ground.devices]
+    nodes["device_type"] = [ground.types.index(name) for name in ground.devices]
     nodes["tier"] = [TIERS.index(device.tier) for device in devices]
     nodes["accelerator"] = [ACCELERATORS.index(device.accelerator) for device in devices]
     nodes["cores"] = [device.cores for device in devices]
@@ -223,8 +228,7 @@ def build_records(record: RecordLevel, nodes: int) -> Records:
         changes=np.zeros(rows, CHANGE),
         moved=np.zeros(first, MOVED),
         samples=np.zeros(rows, SAMPLE),
-        node_power=np.zeros((rows if full else 0, nodes)),
-        node_cpu=np.zeros((rows if full else 0, nodes)),
+        nodes=np.zeros((rows if full else 0, nodes, 2)),
         all_rows=full,
     )
 

@@ -36,8 +36,11 @@ from cloudarena.scenarios.faas.state import (
 @lean
 def carbon_until(rules: Rules, time: float) -> float:
     """The integral of the grid's intensity from 0 on, in grams per watt."""
-    k = np.searchsorted(rules.carbon_s, time, side="right") - 1
-    return rules.carbon_sum[k] + rules.carbon_g[k] * (time - rules.carbon_s[k])
+    rows = rules.carbon
+    k = len(rows) - 1
+    while rows[k].begin > time:
+        k -= 1
+    return rows[k].total + rows[k].g_per_j * (time - rows[k].begin)
 
 
 @lean
@@ -114,7 +117,7 @@ def set_power(world: World, node: int) -> None:
 def invocation_energy_j(world: World, node: int, slot: int, variant: int) -> float:
     """What an invocation has used since it began to execute. Its node has been metered."""
     meters, slots = world.meters, world.slots
-    device = world.nodes[node].device
+    device = world.nodes[node].device_type
     energy = 0.0
     for resource in range(POWERED):
         claim = world.fits.claim[variant, device, resource]

@@ -39,7 +39,7 @@ def execution_s(world: World, slot: int) -> float:
     """
     slots, replicas, variants = world.slots, world.replicas, world.variants
     replica, function = slots[slot].replica, slots[slot].function
-    variant, device = replicas[replica].variant, world.nodes[replicas[replica].node].device
+    variant, device = replicas[replica].variant, world.nodes[replicas[replica].node].device_type
     law = world.fits.law[variant, device]
     if replicas[replica].served == 1 and variants[variant].cold_law != NONE:
         law = variants[variant].cold_law
@@ -51,7 +51,7 @@ def execution_s(world: World, slot: int) -> float:
 def stretch_of(world: World, node: int, variant: int) -> float:
     """How many times longer than alone an invocation takes on a node as it is."""
     over, variants = world.meters[node].stretch, world.variants
-    device = world.nodes[node].device
+    device = world.nodes[node].device_type
     stretch = 1.0
     for resource in range(MEMORY):
         if world.fits.claim[variant, device, resource] > 0:
@@ -78,7 +78,7 @@ def set_speed(world: World, slot: int) -> None:
 def change_load(world: World, node: int, variant: int, sign: int) -> None:
     """Adds or takes away the claims of an invocation; the others change their speed."""
     nodes, meters, slots = world.nodes, world.meters, world.slots
-    claim = world.fits.claim[variant, nodes[node].device]
+    claim = world.fits.claim[variant, nodes[node].device_type]
     meter(world, node)
     nodes[node].running += sign
     changed = False
@@ -102,7 +102,7 @@ def begin_execution(world: World, slot: int) -> None:
     slots, meters, now = world.slots, world.meters, world.clock[0].now
     replica = slots[slot].replica
     node, variant = world.replicas[replica].node, world.replicas[replica].variant
-    function, device = slots[slot].function, world.nodes[node].device
+    function, device = slots[slot].function, world.nodes[node].device_type
     change_load(world, node, variant, 1)
     cpu = world.fits.claim[variant, device, CPU] / WHOLE
     world.functions[function].cpu_used += cpu * world.nodes[node].cores * 1000.0
@@ -134,7 +134,7 @@ def end_execution(world: World, slot: int) -> None:
         slots[following].before = before
     set_alarm(world.due.finishes, slot, np.inf)
     change_load(world, node, variant, -1)
-    cpu = world.fits.claim[variant, world.nodes[node].device, CPU] / WHOLE
+    cpu = world.fits.claim[variant, world.nodes[node].device_type, CPU] / WHOLE
     functions[function].cpu_used -= cpu * world.nodes[node].cores * 1000.0
     slots[slot].energy_j = invocation_energy_j(world, node, slot, variant)
     functions[function].dynamic_j += slots[slot].energy_j

@@ -64,7 +64,7 @@ FLOW_MARGIN = 64
 def is_full(world: World) -> bool:
     """Whether the next event may need more room than there is."""
     clock, records, paths = world.clock[0], world.records, world.paths
-    most = np.max(world.functions.workers) + clock.replicas + FLOW_MARGIN
+    most = world.rules.most_workers + clock.replicas + FLOW_MARGIN
     return (
         clock.spare_slots == 0
         or clock.spare_replicas == 0
@@ -109,9 +109,9 @@ def sample(world: World) -> None:
         row.nodes_on += nodes[node].state != OFF
         row.running += nodes[node].running
         row.idle += world.meters[node].share_w * max(nodes[node].replicas, 1)
-        if len(records.node_power) > 0:
-            records.node_power[clock.samples, node] = nodes[node].power_w
-            records.node_cpu[clock.samples, node] = min(world.load[node, CPU], WHOLE) / WHOLE
+        if len(records.nodes) > 0:
+            records.nodes[clock.samples, node, 0] = nodes[node].power_w
+            records.nodes[clock.samples, node, 1] = min(world.load[node, CPU], WHOLE) / WHOLE
     for function in range(len(world.functions)):
         row.waiting += world.functions[function].waiting + world.functions[function].queued
     clock.samples += 1
@@ -143,7 +143,7 @@ def flow_done(world: World) -> None:
 @lean
 def advance(world: World) -> int:
     """Lets things happen until something is to be decided, is full, or the run has ended."""
-    clock, functions, slots = world.clock[0], world.functions, world.slots
+    clock = world.clock[0]
     arrivals, arriving = world.arrivals, world.arriving
     while True:
         if is_full(world):
@@ -211,31 +211,31 @@ def act(world: World, action: int) -> int:
 
 @inner_counting
 def seen_nodes(world: World) -> Nodes:
-    """What placers see: the fields of the nodes' records as arrays."""
+    """What placers see: the fields of the nodes' records, as arrays of their own."""
     nodes = world.nodes
     return Nodes(
-        nodes.valid,
-        nodes.variant,
-        nodes.device,
-        nodes.tier,
-        nodes.accelerator,
-        nodes.cores,
-        nodes.free_cpu,
-        nodes.memory,
-        nodes.free_memory,
-        nodes.accelerator_memory,
-        nodes.free_accelerator_memory,
-        nodes.state,
-        nodes.replicas,
-        nodes.running,
+        nodes.valid.copy(),
+        nodes.variant.copy(),
+        nodes.device_type.copy(),
+        nodes.tier.copy(),
+        nodes.accelerator.copy(),
+        nodes.cores.copy(),
+        nodes.free_cpu.copy(),
+        nodes.memory.copy(),
+        nodes.free_memory.copy(),
+        nodes.accelerator_memory.copy(),
+        nodes.free_accelerator_memory.copy(),
+        nodes.state.copy(),
+        nodes.replicas.copy(),
+        nodes.running.copy(),
         world.load,
-        nodes.power_w,
-        nodes.idle_w,
-        nodes.execution_s,
-        nodes.invocation_j,
-        nodes.added_w,
-        nodes.pull_s,
-        nodes.data_s,
+        nodes.power_w.copy(),
+        nodes.idle_w.copy(),
+        nodes.execution_s.copy(),
+        nodes.invocation_j.copy(),
+        nodes.added_w.copy(),
+        nodes.pull_s.copy(),
+        nodes.data_s.copy(),
         world.scores,
     )
 
@@ -243,10 +243,9 @@ def seen_nodes(world: World) -> Nodes:
 def play(world: World, placer: Any, scaler: Any, rng: np.random.Generator) -> int:
     """Lets compiled policies decide until the run ends, something is full, or an action is bad."""
     status = DECIDE if world.clock[0].pending != NOTHING else advance(world)
-    nodes = seen_nodes(world)
     while status == DECIDE:
         if world.clock[0].pending == PLACE:
-            action = placer(nodes, replica_of(world), rng)
+            action = placer(seen_nodes(world), replica_of(world), rng)
         else:
             action = scaler(scaling_of(world), rng)
         status = act(world, action)

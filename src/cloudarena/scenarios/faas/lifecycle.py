@@ -35,7 +35,7 @@ from cloudarena.scenarios.faas.transfers import begin_data, begin_pull, end_flow
 @inner
 def place(world: World, function: int, node: int) -> None:
     """A replica of a function is placed on a node."""
-    now, meters = world.clock[0].now, world.meters
+    now = world.clock[0].now
     replica = put_on_node(world, function, node)
     world.replicas[replica].flow = NONE
     ready = now + world.rules.scheduling_s
@@ -51,7 +51,7 @@ def place(world: World, function: int, node: int) -> None:
 @inner
 def pull(world: World, replica: int) -> None:
     """A replica pulls its image, waits for a pull that has begun, or goes on at once."""
-    replicas, meters, now = world.replicas, world.meters, world.clock[0].now
+    replicas, now = world.replicas, world.clock[0].now
     node, variant = replicas[replica].node, replicas[replica].variant
     image = world.variants[variant].image
     enter_phase(world, replica, PULLING)
@@ -144,7 +144,7 @@ def fetched(world: World, flow: int) -> None:
 @inner
 def alarm_of_replica(world: World, replica: int) -> None:
     """The phase of a replica is over, or it has been idle for too long."""
-    replicas, meters, state = world.replicas, world.meters, world.replicas[replica].state
+    replicas, state = world.replicas, world.replicas[replica].state
     set_alarm(world.due.replicas, replica, np.inf)
     if state == SCHEDULED:
         pull(world, replica)
@@ -175,7 +175,7 @@ def remove_replica(world: World, replica: int) -> None:
 @inner
 def alarm_of_node(world: World, node: int) -> None:
     """A node has booted, or is switched off."""
-    nodes, meters = world.nodes, world.meters
+    nodes = world.nodes
     set_alarm(world.due.nodes, node, np.inf)
     meter(world, node)
     if nodes[node].state == BOOTING:

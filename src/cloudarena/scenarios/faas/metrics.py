@@ -91,8 +91,8 @@ def node_carbon_g(world: World) -> NDArray[np.float64]:
     rules, meters, now = world.rules, world.meters, float(world.clock[0]["now"])
 
     def until(time: Any) -> Any:
-        k = np.searchsorted(rules.carbon_s, time, side="right") - 1
-        return rules.carbon_sum[k] + rules.carbon_g[k] * (time - rules.carbon_s[k])
+        rows = rules.carbon[np.searchsorted(rules.carbon["begin"], time, side="right") - 1]
+        return rows["total"] + rows["g_per_j"] * (time - rows["begin"])
 
     carbon: NDArray[np.float64] = meters["carbon_g"] + world.nodes["power_w"] * (
         until(now) - until(meters["since"])
@@ -112,7 +112,7 @@ def function_energy_j(world: World) -> tuple[NDArray[np.float64], NDArray[np.flo
     running = np.flatnonzero(slots["state"] == EXECUTING)
     replica = slots["replica"][running]
     node, variant = replicas["node"][replica], replicas["variant"][replica]
-    claim = world.fits.claim[variant, world.nodes["device"][node], :POWERED]
+    claim = world.fits.claim[variant, world.nodes["device_type"][node], :POWERED]
     units = meters["unit_j"][node] + meters["unit_w"][node] * (now - meters["since"][node])[:, None]
     used = (claim * (units - slots["unit_j"][running])).sum(axis=1)
     np.add.at(dynamic, slots["function"][running], used)

@@ -307,7 +307,7 @@ def stored(world: World, slot: int) -> None:
 @inner
 def free_worker(world: World, replica: int) -> None:
     """A worker has nothing to do: it takes up the next request, or its replica may end."""
-    functions, replicas, slots = world.functions, world.replicas, world.slots
+    functions, replicas = world.functions, world.replicas
     function = replicas[replica].function
     replicas[replica].busy -= 1
     functions[function].held -= 1

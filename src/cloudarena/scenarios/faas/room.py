@@ -16,7 +16,7 @@ from cloudarena.scenarios.faas.state import Paths, Records, World
 def with_room(world: World) -> World:
     """The same with twice the room of whatever is nearly full."""
     clock = world.clock[0]
-    margin = int(world.functions["workers"].max()) + int(clock["replicas"]) + FLOW_MARGIN
+    margin = world.rules.most_workers + int(clock["replicas"]) + FLOW_MARGIN
     if clock["spare_slots"] == 0:
         old = len(world.slots)
         due = world.due._replace(
@@ -77,8 +77,7 @@ def _with_rows(records: Records, clock: Any, margin: int) -> Records:
         size = 2 * len(records.samples)
         grown["samples"] = _longer(records.samples, size)
         if records.all_rows:
-            grown["node_power"] = _longer(records.node_power, size)
-            grown["node_cpu"] = _longer(records.node_cpu, size)
+            grown["nodes"] = _longer(records.nodes, size)
     for name, used in (("invocations", "invocations"), ("moved", "moved")):
         rows = getattr(records, name)
         if records.all_rows and clock[used] + margin >= len(rows):

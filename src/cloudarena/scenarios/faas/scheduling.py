@@ -41,7 +41,7 @@ from cloudarena.scenarios.faas.state import (
 def may_run(world: World, node: int, variant: int) -> bool:
     """Whether the predicates let an image run on a node."""
     nodes, variants, predicates = world.nodes, world.variants, world.rules.predicates
-    if world.fits.law[variant, nodes[node].device] == NONE:
+    if world.fits.law[variant, nodes[node].device_type] == NONE:
         return False
     if predicates[FITS_RESOURCES] and (
         variants[variant].cpu > nodes[node].free_cpu
@@ -80,7 +80,7 @@ def find_valid(world: World, function: int) -> bool:
 def expect(world: World, function: int, node: int) -> None:
     """What a replica would take and use on a node."""
     nodes, meters, variants = world.nodes, world.meters, world.variants
-    variant, device = nodes[node].variant, nodes[node].device
+    variant, device = nodes[node].variant, nodes[node].device_type
     watts = 0.0
     for resource in range(POWERED):
         claim = world.fits.claim[variant, device, resource]
@@ -163,8 +163,8 @@ def score(world: World, function: int) -> None:
 @inner
 def expected_load(world: World, node: int) -> float:
     """The load of a node's CPU, GPU, disk and network if all workers there were busy."""
-    nodes, replicas, variants = world.nodes, world.replicas, world.variants
-    device, claims = nodes[node].device, 0
+    nodes, replicas = world.nodes, world.replicas
+    device, claims = nodes[node].device_type, 0
     for resource in range(MEMORY):
         claims += world.fits.claim[nodes[node].variant, device, resource]
     replica = world.meters[node].first_replica

@@ -38,7 +38,7 @@ class PlaceDecision:
     def __init__(self, run: FaasSimulation) -> None:
         self._run = run
         self.now = run.now
-        self.nodes = run.locked_nodes
+        self.nodes: Nodes = locked(run.nodes)
         self.replica = run.replica
         self.rng = run.rng
 
@@ -60,7 +60,7 @@ class PlaceDecision:
     def arguments(self, policy: ArrayPolicy) -> tuple[Nodes, Replica, np.random.Generator]:
         """What a placer takes."""
         parameters = self._run.parameters_of(policy)
-        return self._run.nodes, self.replica._replace(parameters=parameters), self.rng
+        return self.nodes, self.replica._replace(parameters=parameters), self.rng
 
 
 class ScaleDecision:
@@ -131,12 +131,6 @@ class FaasSimulation(CompiledRun):
     def nodes(self) -> Nodes:
         """What a placer sees of the nodes."""
         return nodes_view(self.world.nodes, self.world.load, self.world.scores)
-
-    @cached_property
-    def locked_nodes(self) -> Nodes:
-        """What a placer may look at, read-only."""
-        nodes: Nodes = locked(self.nodes)
-        return nodes
 
     @property
     def decision(self) -> PlaceDecision | ScaleDecision | None:

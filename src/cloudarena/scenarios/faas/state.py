@@ -119,7 +119,7 @@ class Nodes(NamedTuple):
     """Whether the spec's predicates let the replica run there."""
     variant: NDArray[np.int64]
     """The variant of the function that would run there: the first of its ranking that may; -1."""
-    device: NDArray[np.int64]
+    device_type: NDArray[np.int64]
     tier: NDArray[np.int64]
     """EDGE, FOG or CLOUD."""
     accelerator: NDArray[np.int64]
@@ -162,7 +162,8 @@ NODE = np.dtype(
             for name in Nodes._fields
             if name not in (*_REAL, "valid", "load", "scores")
         ),
-    ]
+    ],
+    align=True,
 )
 """The same as one record for each node, which is how the kernel keeps it."""
 
@@ -170,8 +171,9 @@ NODE = np.dtype(
 def nodes_view(
     nodes: NDArray[np.void], load: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> Nodes:
-    """The records of the nodes as a placer sees them."""
-    return Nodes(**{name: nodes[name] for name in NODE.names or ()}, load=load, scores=scores)
+    """The records of the nodes as a placer sees them: arrays of their own."""
+    columns = {name: nodes[name].copy() for name in NODE.names or ()}
+    return Nodes(**columns, load=load, scores=scores)
 
 
 class Scaling(NamedTuple):
@@ -201,10 +203,21 @@ class Scaling(NamedTuple):
     now: float
 
 
+CARBON = np.dtype(
+    [
+        ("begin", np.float64),
+        ("g_per_j", np.float64),  # of the grid, until the next row
+        ("total", np.float64),  # its integral up to the begin
+    ]
+)
+
+
 class Rules(NamedTuple):
     """The spec's numbers that the kernel needs."""
 
     end_s: float
+    most_workers: int
+    """Of a replica of any function."""
     router: int
     contention: bool
     requests_on_network: bool
@@ -222,12 +235,7 @@ class Rules(NamedTuple):
     predicates: NDArray[np.bool_]
     weights: NDArray[np.float64]  # (priorities,)
     parameters: NDArray[np.float64]  # of the policy
-    carbon_s: NDArray[np.float64]
-    """When each grid intensity begins,"""
-    carbon_g: NDArray[np.float64]
-    """the intensity in grams a joule,"""
-    carbon_sum: NDArray[np.float64]
-    """and its integral up to then."""
+    carbon: NDArray[np.void]  # of CARBON
 
 
 METER = np.dtype(
@@ -485,8 +493,7 @@ class Records(NamedTuple):
     changes: NDArray[np.void]
     moved: NDArray[np.void]
     samples: NDArray[np.void]
-    node_power: NDArray[np.float64]  # (samples, nodes)
-    node_cpu: NDArray[np.float64]  # (samples, nodes)
+    nodes: NDArray[np.float64]  # (samples, nodes, 2): power and CPU utilisation
     all_rows: bool
     """Of invocations and moves; else the first ones, as many as there is room for."""
 

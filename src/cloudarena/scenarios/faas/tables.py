@@ -89,7 +89,7 @@ def _unfinished_rows(run: FaasSimulation) -> NDArray[np.void]:
     executed = slots["executed"][there]
     rows["executed"] = np.where(executing, run.now - executed, executed)
     node, variant = rows["node"], replicas["variant"][replica]
-    claim = run.world.fits.claim[variant, run.world.nodes["device"][node], :POWERED]
+    claim = run.world.fits.claim[variant, run.world.nodes["device_type"][node], :POWERED]
     units = meters["unit_j"][node] + meters["unit_w"][node] * (run.now - meters["since"][node])[:, None]
     energy = (claim * (units - slots["unit_j"][there])).sum(axis=1)
     rows["energy"] = np.where(executing, energy, slots["energy_j"][there])
@@ -177,10 +177,10 @@ def nodes_table(run: FaasSimulation) -> pa.Table:
     """One row per node: energy, carbon and use. ``cpu_utilisation`` is over the whole run."""
     world, now = run.world, max(run.now, 1e-300)
     meters, nodes = world.meters, world.nodes
-    count, since = len(nodes["device"]), run.now - meters["since"]
+    count, since = len(nodes["device_type"]), run.now - meters["since"]
     on = np.where(nodes["state"] != OFF, since, 0.0)
     busy = np.where(nodes["running"] > 0, since, 0.0)
-    cpu = busy * np.minimum(nodes["load"][:, 0] / 1e6, 1.0)
+    cpu = busy * np.minimum(world.load[:, 0] / 1e6, 1.0)
     zones = run.ground.zones or [None] * count
     return pa.table(
         {
@@ -277,13 +277,13 @@ def power_table(run: FaasSimulation) -> pa.Table:
 def nodes_series_table(run: FaasSimulation) -> pa.Table:
     """Each node every ``sample_s`` seconds."""
     world, samples = run.world, int(run.world.clock[0]["samples"])
-    count = len(world.nodes["device"])
+    count = len(world.nodes["device_type"])
     return pa.table(
         {
             "tick": np.repeat(np.arange(samples), count),
             "node": pa.array(list(run.ground.names[:count]) * samples, pa.string()),
             "time_s": np.repeat(world.records.samples["time"][:samples], count),
-            "power_w": world.records.node_power[:samples].reshape(-1),
-            "cpu_utilisation": world.records.node_cpu[:samples].reshape(-1),
+            "power_w": world.records.nodes[:samples, :, 0].reshape(-1),
+            "cpu_utilisation": world.records.nodes[:samples, :, 1].reshape(-1),
         }
     )

@@ -38,7 +38,7 @@ def begin_flow(
 def end_flow(world: World, flow: int, function: int) -> None:
     """Ends a flow, and records it if it has got there."""
     paths, records, clock = world.paths, world.records, world.clock[0]
-    amount = paths.flows.slot_bytes[flow]
+    amount = paths.flows.slots[flow].bytes
     left = leave(paths.flows, flow, clock.now)
     if left > 0.5 or clock.moved >= len(records.moved):
         return
@@ -54,8 +54,8 @@ def end_flow(world: World, flow: int, function: int) -> None:
 @inner
 def begin_pull(world: World, node: int, variant: int) -> None:
     """Starts to pull an image that is neither on a node nor on its way there."""
-    meters, image = world.meters, world.variants[variant].image
-    amount = world.fits.image_bytes[variant, world.nodes[node].device]
+    image = world.variants[variant].image
+    amount = world.fits.image_bytes[variant, world.nodes[node].device_type]
     world.images.state[node, image] = 1
     if not world.rules.network:
         world.images.time[node, image] = world.clock[0].now + amount / world.rules.bandwidth
