@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.compiled import inner, lean
+from cloudarena.engine.compiled import compiled, inner
 from cloudarena.scenarios.faas.energy import dynamic_power_w
 from cloudarena.scenarios.faas.state import (
     BALANCED_RESOURCES,
@@ -175,7 +175,7 @@ def expected_load(world: World, node: int) -> float:
     return claims / WHOLE
 
 
-@lean
+@compiled
 def replica_of(world: World) -> Replica:
     """The replica that is to be placed."""
     clock, functions = world.clock[0], world.functions
