@@ -80,22 +80,29 @@ class CompiledRun(Simulation):
         code = policy.machine_code
         codes = code if isinstance(code, tuple) else (code,)
         self._prepare(policy)
-        run_on = _compiled_play(self.kernel_play, numba.typeof(self.world), self.book.signatures())
-        status = run_on(self.world, *codes, self.rng)
+        state = tuple(numba.typeof(part) for part in self._state())
+        run_on = _compiled_play(self.kernel_play, state, self.book.signatures())
+        status = run_on(*self._state(), *codes, self.rng)
         while status == self.full:
             self._make_room()
-            status = run_on(self.world, *codes, self.rng)
+            status = run_on(*self._state(), *codes, self.rng)
         self._go_on(int(status))
+
+    def _state(self) -> tuple[Any, ...]:
+        """What the kernel takes before the policies: the world, where nothing else is said."""
+        return (self.world,)
 
     def _prepare(self, policy: ArrayPolicy) -> None:
         """Gets the state ready for a policy, where the policy asks for more than arrays."""
 
 
 @cache
-def _compiled_play(play: Callable[..., Any], world: Any, policies: tuple[Any, ...]) -> Any:
+def _compiled_play(
+    play: Callable[..., Any], state: tuple[Any, ...], policies: tuple[Any, ...]
+) -> Any:
     """The kernel for a whole run, compiled for policies as first-class functions."""
     functions = [numba.types.FunctionType(policy) for policy in policies]
-    return compiled_as(play, numba.int64(world, *functions, policies[0].args[-1]))
+    return compiled_as(play, numba.int64(*state, *functions, policies[0].args[-1]))
 
 
 @cache

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from cloudarena.engine.alarms import first_ring, first_ringing
-from cloudarena.engine.compiled import inner, inner_counting, lean
+from cloudarena.engine.compiled import inner, lean
 from cloudarena.engine.flows import finishing, next_finish
 from cloudarena.scenarios.faas.energy import meter
 from cloudarena.scenarios.faas.lifecycle import (
@@ -209,43 +209,43 @@ def act(world: World, action: int) -> int:
     return advance(world)
 
 
-@inner_counting
-def seen_nodes(world: World) -> Nodes:
-    """What placers see: the fields of the nodes' records, as arrays of their own."""
-    nodes = world.nodes
-    return Nodes(
-        nodes.valid.copy(),
-        nodes.variant.copy(),
-        nodes.device_type.copy(),
-        nodes.tier.copy(),
-        nodes.accelerator.copy(),
-        nodes.cores.copy(),
-        nodes.free_cpu.copy(),
-        nodes.memory.copy(),
-        nodes.free_memory.copy(),
-        nodes.accelerator_memory.copy(),
-        nodes.free_accelerator_memory.copy(),
-        nodes.state.copy(),
-        nodes.replicas.copy(),
-        nodes.running.copy(),
-        world.load,
-        nodes.power_w.copy(),
-        nodes.idle_w.copy(),
-        nodes.execution_s.copy(),
-        nodes.invocation_j.copy(),
-        nodes.added_w.copy(),
-        nodes.pull_s.copy(),
-        nodes.data_s.copy(),
-        world.scores,
-    )
+@lean
+def show(world: World, seen: Nodes) -> None:
+    """Copies what placers see out of the nodes' records."""
+    for node in range(len(world.nodes)):
+        here = world.nodes[node]
+        seen.valid[node] = here.valid
+        seen.variant[node] = here.variant
+        seen.device_type[node] = here.device_type
+        seen.tier[node] = here.tier
+        seen.accelerator[node] = here.accelerator
+        seen.cores[node] = here.cores
+        seen.free_cpu[node] = here.free_cpu
+        seen.memory[node] = here.memory
+        seen.free_memory[node] = here.free_memory
+        seen.accelerator_memory[node] = here.accelerator_memory
+        seen.free_accelerator_memory[node] = here.free_accelerator_memory
+        seen.state[node] = here.state
+        seen.replicas[node] = here.replicas
+        seen.running[node] = here.running
+        seen.power_w[node] = here.power_w
+        seen.idle_w[node] = here.idle_w
+        seen.execution_s[node] = here.execution_s
+        seen.invocation_j[node] = here.invocation_j
+        seen.added_w[node] = here.added_w
+        seen.pull_s[node] = here.pull_s
+        seen.data_s[node] = here.data_s
 
 
-def play(world: World, placer: Any, scaler: Any, rng: np.random.Generator) -> int:
+def play(
+    world: World, seen: Nodes, placer: Any, scaler: Any, rng: np.random.Generator
+) -> int:
     """Lets compiled policies decide until the run ends, something is full, or an action is bad."""
     status = DECIDE if world.clock[0].pending != NOTHING else advance(world)
     while status == DECIDE:
         if world.clock[0].pending == PLACE:
-            action = placer(seen_nodes(world), replica_of(world), rng)
+            show(world, seen)
+            action = placer(seen, replica_of(world), rng)
         else:
             action = scaler(scaling_of(world), rng)
         status = act(world, action)

@@ -29,14 +29,13 @@ from cloudarena.scenarios.faas.state import (
     LEAST_POWER,
     LEAST_REQUESTED,
     LOCALITY_TYPE,
-    NODE,
     NONE,
     PRIORITIES,
     RESOURCES,
     Nodes,
     Replica,
     Scaling,
-    nodes_view,
+    seen_nodes,
 )
 
 PARAMETERS = 16
@@ -51,7 +50,7 @@ MIX = {name: 0.0 for name in PRIORITIES} | {
 def signature() -> Any:
     """The Numba signature of a placer: ``int64(Nodes, Replica, Generator)``."""
     load, scores = np.zeros((1, len(RESOURCES)), np.int64), np.zeros((len(PRIORITIES), 1))
-    nodes = nodes_view(np.zeros(1, NODE), load, scores)
+    nodes = seen_nodes(load, scores)
     replica = Replica(0, 0, 0, 0, 0.0, np.zeros(len(PRIORITIES)), np.zeros(PARAMETERS))
     return numba.int64(
         numba.typeof(nodes),
@@ -235,7 +234,7 @@ def highest_performance(nodes: Nodes, replica: Replica, rng: np.random.Generator
 
 @policy("energy-efficiency")
 def energy_efficiency(nodes: Nodes, replica: Replica, rng: np.random.Generator) -> int:
-    """The node on which an invocation takes the least energy above idle."""
+    """The node on which an invocation takes the least energy; empty nodes add idle power."""
     return best_of(nodes, ENERGY_EFFICIENCY, NONE, NONE)
 
 

@@ -93,9 +93,10 @@ def expect(world: World, function: int, node: int) -> None:
     for resource in range(POWERED):
         claim = world.fits.claim[variant, device, resource]
         alone += dynamic_power_w(meters, node, resource, claim)
-    nodes[node].invocation_j = alone * seconds
     if nodes[node].replicas == 0:
         watts += nodes[node].idle_w
+        alone += nodes[node].idle_w
+    nodes[node].invocation_j = alone * seconds
     nodes[node].added_w = watts
     missing = world.images.state[node, variants[variant].image] == 0
     pull = world.fits.image_bytes[variant, device] if missing else 0.0

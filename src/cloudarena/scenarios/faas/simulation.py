@@ -20,7 +20,7 @@ from cloudarena.scenarios.faas.metrics import measure
 from cloudarena.scenarios.faas.policies import policy
 from cloudarena.scenarios.faas.room import with_room
 from cloudarena.scenarios.faas.spec import FaasScenario
-from cloudarena.scenarios.faas.state import Nodes, Replica, Scaling, nodes_view
+from cloudarena.scenarios.faas.state import Nodes, Replica, Scaling, seen_nodes
 from cloudarena.scenarios.faas.tables import make_tables
 from cloudarena.version import __version__
 
@@ -111,6 +111,7 @@ class FaasSimulation(CompiledRun):
         self.record = record
         self.ground = build_ground(scenario, seed)
         super().__init__(build_world(scenario, self.ground, seed, record), seed)
+        self._seen = seen_nodes(self.world.load, self.world.scores)
 
     @property
     def now(self) -> float:
@@ -120,7 +121,8 @@ class FaasSimulation(CompiledRun):
     @property
     def replica(self) -> Replica:
         """The replica that is to be placed."""
-        return Replica(*locked(tuple(self._replica_of(self.world))))
+        replica: Replica = locked(Replica(*self._replica_of(self.world)))
+        return replica
 
     @property
     def scaling(self) -> Scaling:
@@ -130,7 +132,8 @@ class FaasSimulation(CompiledRun):
     @property
     def nodes(self) -> Nodes:
         """What a placer sees of the nodes."""
-        return nodes_view(self.world.nodes, self.world.load, self.world.scores)
+        self._show(self.world, self._seen)
+        return self._seen
 
     @property
     def decision(self) -> PlaceDecision | ScaleDecision | None:
@@ -181,12 +184,19 @@ class FaasSimulation(CompiledRun):
         return compiled_step(kernel.advance, numba.typeof(self.world))
 
     @cached_property
+    def _show(self) -> Any:
+        return compiled_step(kernel.show, numba.typeof(self.world), numba.typeof(self._seen))
+
+    @cached_property
     def _replica_of(self) -> Any:
         return compiled_step(kernel.replica_of, numba.typeof(self.world))
 
     @cached_property
     def _scaling_of(self) -> Any:
         return compiled_step(kernel.scaling_of, numba.typeof(self.world))
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.world, self._seen
 
     def _first_decision(self) -> int:
         return self._with_room(self._advance(self.world))

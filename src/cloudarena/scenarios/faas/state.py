@@ -142,7 +142,7 @@ class Nodes(NamedTuple):
     execution_s: NDArray[np.float64]
     """The mean time of an invocation there, alone on the node; infinity if it cannot run."""
     invocation_j: NDArray[np.float64]
-    """Energy that an invocation adds there, alone: dynamic power times time."""
+    """Energy of an invocation there, alone; with the idle power of a node without replicas."""
     added_w: NDArray[np.float64]
     """Power that a busy worker adds there, with the idle power of a node that has no replica."""
     pull_s: NDArray[np.float64]
@@ -168,11 +168,10 @@ NODE = np.dtype(
 """The same as one record for each node, which is how the kernel keeps it."""
 
 
-def nodes_view(
-    nodes: NDArray[np.void], load: NDArray[np.int64], scores: NDArray[np.float64]
-) -> Nodes:
-    """The records of the nodes as a placer sees them: arrays of their own."""
-    columns = {name: nodes[name].copy() for name in NODE.names or ()}
+def seen_nodes(load: NDArray[np.int64], scores: NDArray[np.float64]) -> Nodes:
+    """Arrays for what a placer sees, beside the load and the scores that the kernel keeps."""
+    kinds = {name: NODE[name] for name in NODE.names or ()}
+    columns = {name: np.zeros(len(load), kind) for name, kind in kinds.items()}
     return Nodes(**columns, load=load, scores=scores)
 
 
