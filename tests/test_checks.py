@@ -13,6 +13,7 @@ SMALLER = {
     "jobs": {"workload.jobs": 4},
     "workflow": {"workload.workflows": 4, "workload.functions": 30},
     "tiers": {"duration_s": 300},
+    "faas": {"duration_s": 90},
 }
 
 

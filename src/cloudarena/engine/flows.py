@@ -451,7 +451,9 @@ def _open_overloaded(flows: Flows) -> None:
         for visit in range(flows.routes[route].begin, flows.routes[route].end):
             link = flows.visits[visit].link
             if flows.links[link].search != flows.counters[SEARCH]:
-                flows.links[link].left = flows.links[link].capacity * TOO_MUCH - flows.links[link].rate
+                flows.links[link].left = (
+                    flows.links[link].capacity * TOO_MUCH - flows.links[link].rate
+                )
     for k in range(flows.counters[ROUTES]):
         route = flows.found_routes[k]
         more = flows.routes[route].share * flows.routes[route].flows - flows.routes[route].load

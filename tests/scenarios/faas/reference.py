@@ -49,6 +49,8 @@ class Replica:
     function: int
     node: Node
     ready: float
+    slot: int
+    """Replicas that are ready at one instant go by their slots, which are used again."""
     queue: list[Request] = field(default_factory=list)
     running: list[Request] = field(default_factory=list)
     serves: bool = False
@@ -78,6 +80,7 @@ class Reference:
         self.ticks = [0] * count
         self.counts = [[0] for _ in range(count)]
         self.changed = [0.0] * count
+        self.spare = list(range(255, -1, -1))
 
     def run(self) -> Reference:
         """Goes from event to event."""
@@ -97,9 +100,10 @@ class Reference:
         """All that may happen next, by time, kind and number."""
         events: list[tuple[float, int, int, Any]] = [(math.inf, 9, 0, None)]
         for f, replicas in enumerate(self.placed):
-            for k, replica in enumerate(replicas):
+            for replica in replicas:
                 if not replica.serves:
-                    events.append((replica.ready, 1, k, lambda r=replica: self.make_ready(r)))
+                    act = lambda r=replica: self.make_ready(r)  # noqa: E731
+                    events.append((replica.ready, 1, replica.slot, act))
             rule = self.spec.functions[f].scaling
             if rule.by != "none":
                 due = (self.ticks[f] + 1) * rule.interval_s
@@ -169,7 +173,7 @@ class Reference:
                     function.name, self.now + function.image.image_mb * 1e6 / bandwidth
                 )
                 ready = max(self.now, pulled) + function.start_s + function.setup_s
-                replica = Replica(f, node, ready)
+                replica = Replica(f, node, ready, self.spare.pop())
                 node.replicas.append(replica)
                 self.placed[f].append(replica)
                 if ready == self.now:
@@ -191,8 +195,14 @@ class Reference:
             if not line:
                 break
             self.start(line.pop(0), replica)
-        if replica.drains and not replica.running and not replica.queue:
+        if replica.drains:
+            self.stop_if_empty(replica)
+
+    def stop_if_empty(self, replica: Replica) -> None:
+        """A replica that drains ends with its last request."""
+        if not replica.running and not replica.queue:
             replica.node.replicas.remove(replica)
+            self.spare.append(replica.slot)
 
     def start(self, request: Request, replica: Replica) -> None:
         """A request executes."""
@@ -274,8 +284,7 @@ class Reference:
                 self.members[f].remove(replica)
                 self.turn[f] -= self.turn[f] > place
             replica.drains = True
-            if not replica.running and not replica.queue:
-                replica.node.replicas.remove(replica)
+            self.stop_if_empty(replica)
 
     def all_of(self, f: int) -> list[Replica]:
         """All replicas of a function that are there, those that drain too."""

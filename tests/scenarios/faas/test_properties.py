@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.scenarios.faas.cases import function, scenario
 
 import cloudarena
 from cloudarena import simulate
+from cloudarena.errors import PolicyError
+from cloudarena.testing import check_policy
 
 SMALL = {"duration_s": 90, "devices.count": 30}
 
@@ -42,9 +45,9 @@ def test_requests_and_energies_add_up(seed, policy, router, requests, limits):
     changes = {**SMALL, "router": router, "network.requests": requests}
     if limits:
         changes |= {"functions[0].timeout_s": 8.0, "functions[2].queue_limit": 3}
-    scenario = cloudarena.load("faas/urban-sensing", changes)
-    run = scenario.start(seed, "full")
-    run.play(scenario.book.resolve(policy))
+    spec = cloudarena.load("faas/urban-sensing", changes)
+    run = spec.start(seed, "full")
+    run.play(spec.book.resolve(policy))
     result = run.result()
     check_sums(result)
     # Little's law: the requests in the system over time are the times that requests were there.
@@ -56,39 +59,45 @@ def test_requests_and_energies_add_up(seed, policy, router, requests, limits):
     assert (rows["waited_s"] <= there + 1e-9).all()
 
 
-def test_power_rises_with_load():
-    watts = []
-    for scale in (0.25, 0.5, 1.0):
-        scenario = cloudarena.load(
-            "faas/urban-sensing", {**SMALL, "load_scale": scale, "duration_s": 200}
-        )
-        metrics = simulate(scenario, "first-fit", record="none").metrics
-        watts.append(metrics["energy_wh"])
-    assert watts == sorted(watts)
-    assert watts[0] < watts[-1]
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"model": "linear", "idle_w": 10, "cpu_w": 40},
+        {"model": "points", "watts": [10, 20, 28, 34, 39, 43, 46, 48, 49, 50, 50]},
+        {"model": "curve", "idle_w": 10, "busy_w": 50},
+    ],
+)
+def test_power_rises_with_load(model):
+    energies = []
+    for rate in (0.01, 0.1, 0.3, 0.5, 1.0, 2.0):
+        work = function(2.0, rate=rate, workers=8)
+        spec = scenario(work, power={"devices": {"nuc": model}})
+        energies.append(simulate(spec, record="none").metrics["energy_wh"])
+    assert energies == sorted(energies)
+    assert len(set(energies)) == len(energies)
 
 
 def test_all_policies_see_the_same_work():
-    scenario = cloudarena.load("faas/urban-sensing", SMALL)
+    spec = cloudarena.load("faas/urban-sensing", SMALL)
     rows = []
     for policy in ("first-fit", "random"):
-        found = columns(simulate(scenario, policy, record="full"), "invocations")
+        found = columns(simulate(spec, policy, record="full"), "invocations")
         order = np.lexsort((found["request"], found["function"].astype(str)))
         rows.append(found["arrival_s"][order])
     assert np.array_equal(*rows)
 
 
 def test_weights_are_parameters():
-    scenario = cloudarena.load("faas/urban-sensing", SMALL)
-    plain = simulate(scenario, "energy-efficiency").metrics
+    spec = cloudarena.load("faas/urban-sensing", SMALL)
+    plain = simulate(spec, "energy-efficiency").metrics
     zero = "weighted:execution-time=0:contention=0"
-    assert simulate(scenario, zero).metrics == plain
-    with pytest.raises(cloudarena.PolicyError, match="speed=1"):
-        simulate(scenario, "weighted:speed=1")
+    assert simulate(spec, zero).metrics == plain
+    with pytest.raises(PolicyError, match="speed=1"):
+        simulate(spec, "weighted:speed=1")
 
 
 def test_a_user_may_place_and_scale():
-    scenario = cloudarena.load("faas/urban-sensing", SMALL)
+    spec = cloudarena.load("faas/urban-sensing", SMALL)
 
     def last(nodes, replica, rng):
         """The last valid node."""
@@ -108,6 +117,6 @@ def test_a_user_may_place_and_scale():
         place, scale = staticmethod(last), staticmethod(most)
 
     for policy in (last, most, Both):
-        cloudarena.testing.check_policy(policy, scenario)
-    more = simulate(scenario, most).metrics["replicas_mean"]
-    assert more > simulate(scenario).metrics["replicas_mean"]
+        check_policy(policy, spec)
+    more = simulate(spec, most).metrics["replicas_mean"]
+    assert more > simulate(spec).metrics["replicas_mean"]

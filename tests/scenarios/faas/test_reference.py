@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.scenarios.faas.reference import Reference
 
 import cloudarena
 from cloudarena import simulate
-from tests.scenarios.faas.reference import Reference
 
 
 @st.composite

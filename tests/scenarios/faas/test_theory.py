@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.scenarios.faas.cases import function, scenario
 
 import cloudarena
 from cloudarena.experiments.compare import interval
-
-from tests.scenarios.faas.cases import function, scenario
 
 SEEDS = 12
 
@@ -35,6 +34,7 @@ def erlang_b(servers, load):
 
 
 @pytest.mark.parametrize("servers", [1, 4])
+def test_waiting_is_that_of_so_many_servers(servers):
     load = 0.75 * servers
     blocking = erlang_b(servers, load)
     waiting = blocking / (1 - (load / servers) * (1 - blocking))

@@ -56,9 +56,7 @@ SUMMARY_ROWS = 100_000
 """Invocations and transfers that are kept when not everything is recorded: the first ones."""
 
 
-def build_world(
-    scenario: FaasScenario, ground: Ground, seed: int, record: RecordLevel
-) -> World:
+def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: RecordLevel) -> World:
     """Lays out the arrays, with all requests that will arrive, and no replica."""
     requests = draw_requests(
         scenario.functions, scenario.trace, scenario.duration_s, seed, scenario.load_scale
@@ -94,7 +92,7 @@ def build_world(
         load=np.zeros((len(devices), len(RESOURCES)), np.int64),
         scores=np.zeros((len(PRIORITIES), len(devices))),
         meters=build_meters(scenario, nodes, devices, paths),
-        images=Images(np.zeros(shape, np.int64), np.zeros(shape)),
+        images=Images(np.full(shape, 2 if scenario.network.preloaded else 0), np.zeros(shape)),
         variants=variants,
         fits=fits._replace(laws=np.concatenate((fits.laws, latency_laws))),
         functions=functions,
@@ -147,9 +145,7 @@ def carbon_rows(series: Sequence[tuple[float, float]]) -> NDArray[np.void]:
     return rows
 
 
-def build_nodes(
-    scenario: FaasScenario, ground: Ground, devices: list[Device]
-) -> NDArray[np.void]:
+def build_nodes(scenario: FaasScenario, ground: Ground, devices: list[Device]) -> NDArray[np.void]:
     """All nodes on, without replicas."""
     nodes = np.zeros(len(devices), NODE)
     nodes["device_type"] = [ground.types.index(name) for name in ground.devices]

@@ -56,9 +56,7 @@ def variants_of(function: Function, devices: list[Device]) -> list[Variant]:
     return [_published(function, faas_functions.IMAGES[name], devices) for name in names]
 
 
-def _published(
-    function: Function, image: faas_functions.Image, devices: list[Device]
-) -> Variant:
+def _published(function: Function, image: faas_functions.Image, devices: list[Device]) -> Variant:
     laws, use, size = [], [], []
     for device in devices:
         has_size = device.architecture in image.size_bytes
@@ -128,9 +126,7 @@ def _times(law: Law, factor: float) -> Law:
     )
 
 
-def build_variants(
-    scenario: FaasScenario, devices: list[Device]
-) -> tuple[NDArray[np.void], Fits]:
+def build_variants(scenario: FaasScenario, devices: list[Device]) -> tuple[NDArray[np.void], Fits]:
     """All images of all functions, function by function, by device type."""
     groups = [variants_of(function, devices) for function in scenario.functions]
     for function, group in zip(scenario.functions, groups, strict=True):

@@ -36,9 +36,7 @@ class Ground(NamedTuple):
 def build_ground(scenario: FaasScenario, seed: int) -> Ground:
     """The devices of a run and how they are connected."""
     chosen = seed if scenario.topology.seed is None else scenario.topology.seed
-    return _ground(
-        scenario.devices.model_dump_json(), scenario.topology.model_dump_json(), chosen
-    )
+    return _ground(scenario.devices.model_dump_json(), scenario.topology.model_dump_json(), chosen)
 
 
 @lru_cache(maxsize=2)

@@ -237,9 +237,7 @@ def show(world: World, seen: Nodes) -> None:
         seen.data_s[node] = here.data_s
 
 
-def play(
-    world: World, seen: Nodes, placer: Any, scaler: Any, rng: np.random.Generator
-) -> int:
+def play(world: World, seen: Nodes, placer: Any, scaler: Any, rng: np.random.Generator) -> int:
     """Lets compiled policies decide until the run ends, something is full, or an action is bad."""
     status = DECIDE if world.clock[0].pending != NOTHING else advance(world)
     while status == DECIDE:

@@ -73,16 +73,16 @@ PLOTS = (
     Plot("Replicas", "power", "time_s", "replicas", "replicas"),
 )
 TRADE_OFFS = (
-    TradeOff(
-        "Energy against response time", x="response_p95_s", y="energy_j_per_invocation"
-    ),
+    TradeOff("Energy against response time", x="response_p95_s", y="energy_j_per_invocation"),
 )
 
 
 def node_energy_j(world: World) -> NDArray[np.float64]:
     """The energy of each node so far."""
     meters, now = world.meters, float(world.clock[0]["now"])
-    energy: NDArray[np.float64] = meters["energy_j"] + world.nodes["power_w"] * (now - meters["since"])
+    energy: NDArray[np.float64] = meters["energy_j"] + world.nodes["power_w"] * (
+        now - meters["since"]
+    )
     return energy
 
 

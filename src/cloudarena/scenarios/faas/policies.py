@@ -40,7 +40,7 @@ from cloudarena.scenarios.faas.state import (
 
 PARAMETERS = 16
 """Room for the parameters of a policy."""
-MIX = {name: 0.0 for name in PRIORITIES} | {
+MIX = dict.fromkeys(PRIORITIES, 0.0) | {
     "energy-efficiency": 1.0,
     "execution-time": 1.0,
     "contention": 1.0,

@@ -27,9 +27,7 @@ from cloudarena.scenarios.faas.state import PREDICATES, PRIORITIES
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.simulation import FaasSimulation
 
-Predicate = Literal[
-    "fits-resources", "can-run", "has-accelerator", "free-accelerator-memory"
-]
+Predicate = Literal["fits-resources", "can-run", "has-accelerator", "free-accelerator-memory"]
 PriorityName = Literal[
     "balanced-resources",
     "least-requested",
@@ -50,6 +48,8 @@ class Network(Spec):
     requests: bool = False
     """Whether requests and responses cross it; else they are there at once."""
     bandwidth_mbps: float = Field(1000.0, gt=0, le=1e9)
+    preloaded: bool = False
+    """Whether all images are on all nodes at the start; else they are pulled."""
     copies: int | None = Field(None, ge=1)
     """How many storage nodes hold each function's data; all by default."""
 

@@ -90,7 +90,9 @@ def _unfinished_rows(run: FaasSimulation) -> NDArray[np.void]:
     rows["executed"] = np.where(executing, run.now - executed, executed)
     node, variant = rows["node"], replicas["variant"][replica]
     claim = run.world.fits.claim[variant, run.world.nodes["device_type"][node], :POWERED]
-    units = meters["unit_j"][node] + meters["unit_w"][node] * (run.now - meters["since"][node])[:, None]
+    units = (
+        meters["unit_j"][node] + meters["unit_w"][node] * (run.now - meters["since"][node])[:, None]
+    )
     energy = (claim * (units - slots["unit_j"][there])).sum(axis=1)
     rows["energy"] = np.where(executing, energy, slots["energy_j"][there])
     return rows
@@ -188,8 +190,8 @@ def nodes_table(run: FaasSimulation) -> pa.Table:
             "device": pa.array(run.ground.devices, pa.string()),
             "zone": pa.array(zones, pa.string()),
             "energy_j": node_energy_j(world),
-            "idle_energy_j": meters["spare_j"] + np.where(nodes["replicas"] == 0, since, 0.0)
-            * nodes["power_w"],
+            "idle_energy_j": meters["spare_j"]
+            + np.where(nodes["replicas"] == 0, since, 0.0) * nodes["power_w"],
             "carbon_g": node_carbon_g(world),
             "cpu_utilisation": (meters["cpu_s"] + cpu) / now,
             "busy_share": (meters["busy_s"] + busy) / now,

@@ -111,7 +111,9 @@ def latency_s(world: World, slot: int, purpose: int) -> float:
     slots = world.slots
     message = (slots[slot].function << 40) + 2 * slots[slot].number + (purpose - REQUEST)
     route = message_route(world, slot, purpose)
-    return draw_latency(world.fits.laws, world.paths.routes, route, world.rules.latency_key, message)
+    return draw_latency(
+        world.fits.laws, world.paths.routes, route, world.rules.latency_key, message
+    )
 
 
 @inner
