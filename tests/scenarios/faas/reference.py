@@ -88,7 +88,7 @@ class Reference:
         self.place_all()
         while True:
             events = self.events()
-            time, rank, number, act = min(events, key=lambda event: event[:3])
+            time, _, _, act = min(events, key=lambda event: event[:3])
             if time >= end:
                 self.pass_time(end)
                 return self

@@ -57,14 +57,16 @@ def variants_of(function: Function, devices: list[Device]) -> list[Variant]:
 
 
 def _published(function: Function, image: faas_functions.Image, devices: list[Device]) -> Variant:
-    laws, use, size = [], [], []
+    laws: list[Law | None] = []
+    use: list[tuple[float, ...]] = []
+    size: list[float] = []
     for device in devices:
         has_size = device.architecture in image.size_bytes
         law = faas_functions.execution_time(image.name, device.name) if has_size else None
         used = faas_functions.resource_use(image.name, device.name)
         laws.append(law)
         size.append(float(image.size_bytes.get(device.architecture, 0)))
-        shares = (0.0,) * 5
+        shares: tuple[float, ...] = (0.0,) * 5
         if law is not None and used is not None:
             shares = (
                 used.cpu,
@@ -134,7 +136,8 @@ def build_variants(scenario: FaasScenario, devices: list[Device]) -> tuple[NDArr
             names = ", ".join(device.name for device in devices)
             raise SpecError(f"functions: {function.name!r} runs on none of the devices: {names}")
     variants = [variant for group in groups for variant in group]
-    laws, law = [], np.full((len(variants), len(devices)), NONE)
+    laws: list[Law] = []
+    law = np.full((len(variants), len(devices)), NONE)
     cold = np.full(len(variants), NONE)
     means = np.full((len(variants), len(devices)), np.inf)
     claims = np.zeros((len(variants), len(devices), len(RESOURCES)), np.int64)

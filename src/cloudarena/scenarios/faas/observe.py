@@ -64,7 +64,7 @@ class FaasObserver:
         if decision is None:
             return observation
         placing = isinstance(decision, PlaceDecision)
-        number = decision.replica.function if placing else decision.scaling.function
+        number = int(run.world.clock[0]["function"])
         function = run.world.functions[number]
         counts = np.array(
             [

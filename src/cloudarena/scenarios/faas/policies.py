@@ -103,8 +103,7 @@ class FaasBook(PolicyBook):
     def _placer(self, part: Any) -> Policy:
         if part is None:
             return self._policies["spec"]
-        found = super().resolve(part) if isinstance(part, str) else super()._adopt(part, "placer")
-        return found
+        return super().resolve(part) if isinstance(part, str) else super()._adopt(part, "placer")
 
     def _scaler(self, part: Any) -> Policy:
         if part is None:

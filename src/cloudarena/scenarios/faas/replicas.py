@@ -197,7 +197,7 @@ def least_needed(world: World, function: int) -> int:
     newest, best = NONE, -1
     for replica in range(len(replicas)):
         state = replicas[replica].state
-        if state == FREE or state == DRAINING or replicas[replica].function != function:
+        if state in (FREE, DRAINING) or replicas[replica].function != function:
             continue
         rank = replicas[replica].number
         if state != RUNNING:

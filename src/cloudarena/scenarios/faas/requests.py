@@ -189,7 +189,7 @@ def wait(world: World, slot: int, function: int) -> None:
     functions = world.functions
     meter_function(world, function)
     world.slots[slot].state = WAITING
-    append(world, slot, functions.first_waiting, functions.last_waiting, function)
+    append(world, slot, functions["first_waiting"], functions["last_waiting"], function)
     functions[function].waiting += 1
     if functions[function].wanted == 0:
         functions[function].wanted = 1
@@ -240,7 +240,7 @@ def reach(world: World, slot: int) -> None:
         return
     meter_function(world, function)
     slots[slot].state = QUEUED
-    append(world, slot, replicas.first, replicas.last, replica)
+    append(world, slot, replicas["first"], replicas["last"], replica)
     replicas[replica].queued += 1
     functions[function].queued += 1
 
@@ -314,7 +314,7 @@ def free_worker(world: World, replica: int) -> None:
     if replicas[replica].queued > 0:
         slot = replicas[replica].first
         meter_function(world, function)
-        remove(world, slot, replicas.first, replicas.last, replica)
+        remove(world, slot, replicas["first"], replicas["last"], replica)
         replicas[replica].queued -= 1
         functions[function].queued -= 1
         take_up(world, slot)
@@ -333,7 +333,7 @@ def serve_waiting(world: World, replica: int) -> None:
     while functions[function].waiting > 0 and work_of(world, replica) < functions[function].workers:
         slot = functions[function].first_waiting
         meter_function(world, function)
-        remove(world, slot, functions.first_waiting, functions.last_waiting, function)
+        remove(world, slot, functions["first_waiting"], functions["last_waiting"], function)
         functions[function].waiting -= 1
         world.slots[slot].cold = replicas[replica].ready_s >= world.slots[slot].arrival
         dispatch(world, slot, replica)
@@ -392,11 +392,11 @@ def time_out(world: World, slot: int) -> None:
         end_flow(world, slots[slot].flow, function)
         slots[slot].flow = NONE
     if state == WAITING:
-        remove(world, slot, functions.first_waiting, functions.last_waiting, function)
+        remove(world, slot, functions["first_waiting"], functions["last_waiting"], function)
         functions[function].waiting -= 1
         slots[slot].waited += now - slots[slot].since
     elif state == QUEUED:
-        remove(world, slot, replicas.first, replicas.last, replica)
+        remove(world, slot, replicas["first"], replicas["last"], replica)
         replicas[replica].queued -= 1
         functions[function].queued -= 1
         slots[slot].waited += now - slots[slot].since
@@ -405,7 +405,7 @@ def time_out(world: World, slot: int) -> None:
     elif state == EXECUTING:
         end_execution(world, slot)
     finish(world, slot, TIMED_OUT)
-    if state == DOWNLOADING or state == EXECUTING or state == UPLOADING:
+    if state in (DOWNLOADING, EXECUTING, UPLOADING):
         free_worker(world, replica)
     elif state == REQUESTING:
         if replicas[replica].state == DRAINING and is_empty(world, replica):

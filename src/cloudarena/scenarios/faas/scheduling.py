@@ -114,7 +114,7 @@ def expect(world: World, function: int, node: int) -> None:
 @inner
 def score_less_is_better(world: World, priority: int) -> None:
     """Turns quantities in a row of the scores into scores from 0 to 10."""
-    valid, scores = world.nodes.valid, world.scores[priority]
+    valid, scores = world.nodes["valid"], world.scores[priority]
     least, most = np.inf, -np.inf
     for node in range(len(valid)):
         if valid[node]:

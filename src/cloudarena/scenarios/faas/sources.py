@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -162,15 +162,8 @@ class Azure2021(Spec):
 Trace = Annotated[Azure2019 | Azure2021, Field(discriminator="kind")]
 
 
-class HasRequests(Protocol):
-    """A function and how its requests arrive."""
-
-    name: str
-    requests: Any
-
-
 def draw_requests(
-    functions: tuple[HasRequests, ...], trace: Any, duration_s: float, seed: int, scale: float
+    functions: tuple[Any, ...], trace: Any, duration_s: float, seed: int, scale: float
 ) -> faas_requests.Requests:
     """All requests of a run: those of the trace if there is one."""
     if trace is not None:

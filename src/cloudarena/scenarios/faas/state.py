@@ -1,8 +1,8 @@
 """What a run of functions holds: arrays that the kernel changes and policies look at.
 
-Things of which there are many are records in one array: numba passes each array of a NamedTuple as
-several arguments, and compiling would take minutes. Loads are whole millionths of a device, so that sums never drift. Times are seconds, sizes bytes,
-CPU that is asked for millicores.
+Things of which there are many are records in one array: Numba passes each array of a NamedTuple as
+several arguments, and hundreds of them would take minutes to compile. Loads are whole millionths of
+a device, so that sums never drift. Times are seconds, sizes bytes, CPU that is asked for millicores.
 """
 
 from __future__ import annotations
