@@ -2,7 +2,8 @@
 
 Things of which there are many are records in one array: Numba passes each array of a NamedTuple as
 several arguments, and hundreds of them would take minutes to compile. Loads are whole millionths of
-a device, so that sums never drift. Times are seconds, sizes bytes, CPU that is asked for millicores.
+a device, so that sums never drift. Times are seconds, sizes bytes, and CPU that is asked for
+millicores.
 """
 
 from __future__ import annotations
