@@ -14,6 +14,7 @@ SMALLER = {
     "workflow": {"workload.workflows": 4, "workload.functions": 30},
     "tiers": {"duration_s": 300},
     "clusters": {"vms": 9, "workload.batches": 10, "workload.horizon_s": 300},
+    "faas": {"duration_s": 90},
 }
 
 

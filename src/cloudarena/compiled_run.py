@@ -29,7 +29,7 @@ class CompiledRun(Simulation):
     full: int
     """The kernel's statuses; any other is an action that is not allowed."""
     kernel_play: Callable[..., Any]
-    """``play(world, policy, rng) -> status``, not yet compiled."""
+    """``play(world, policy, rng) -> status``, not yet compiled; with bundles, all policies."""
     book: PolicyBook
 
     def __init__(self, world: Any, seed: int) -> None:
@@ -78,22 +78,31 @@ class CompiledRun(Simulation):
             super().play(policy)
             return
         code = policy.machine_code
+        codes = code if isinstance(code, tuple) else (code,)
         self._prepare(policy)
-        run_on = _compiled_play(self.kernel_play, numba.typeof(self.world), self.book.signature())
-        status = run_on(self.world, code, self.rng)
+        state = tuple(numba.typeof(part) for part in self._state())
+        run_on = _compiled_play(self.kernel_play, state, self.book.signatures())
+        status = run_on(*self._state(), *codes, self.rng)
         while status == self.full:
             self._make_room()
-            status = run_on(self.world, code, self.rng)
+            status = run_on(*self._state(), *codes, self.rng)
         self._go_on(int(status))
+
+    def _state(self) -> tuple[Any, ...]:
+        """What the kernel takes before the policies: the world, where nothing else is said."""
+        return (self.world,)
 
     def _prepare(self, policy: ArrayPolicy) -> None:
         """Gets the state ready for a policy, where the policy asks for more than arrays."""
 
 
 @cache
-def _compiled_play(play: Callable[..., Any], world: Any, policy: Any) -> Any:
+def _compiled_play(
+    play: Callable[..., Any], state: tuple[Any, ...], policies: tuple[Any, ...]
+) -> Any:
     """The kernel for a whole run, compiled for policies as first-class functions."""
-    return compiled_as(play, numba.int64(world, numba.types.FunctionType(policy), policy.args[-1]))
+    functions = [numba.types.FunctionType(policy) for policy in policies]
+    return compiled_as(play, numba.int64(*state, *functions, policies[0].args[-1]))
 
 
 @cache

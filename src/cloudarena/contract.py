@@ -43,6 +43,7 @@ __all__ = [
     "Scenario",
     "Simulation",
     "Spec",
+    "TradeOff",
 ]
 
 RecordLevel = Literal["none", "summary", "full"]
@@ -88,6 +89,14 @@ class Plot(NamedTuple):
     x: str
     y: str
     unit: str
+
+
+class TradeOff(NamedTuple):
+    """Two metrics of which more of one costs some of the other: the report draws their front."""
+
+    title: str
+    x: str
+    y: str
 
 
 class Simulation(ABC):
@@ -241,6 +250,8 @@ class Scenario(Spec, ABC):
     """The metrics a short table shows."""
     plots: ClassVar[tuple[Plot, ...]]
     """What the report draws over time."""
+    trade_offs: ClassVar[tuple[TradeOff, ...]] = ()
+    """Pairs of metrics that the report draws against each other."""
     example: ClassVar[str]
     """The entry of the catalogue that stands for the kind, in learning and in checks."""
     default_policy: ClassVar[str]

@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,11 +36,13 @@ class ArrayPolicy:
         signature: Callable[[], Any],
         order: Callable[[Any], Any] | None = None,
         needs: str = "",
+        parameters: Mapping[str, float] | None = None,
     ):
         self.name = name
         self.function = function
         self.order = order
         self.needs = needs
+        self.parameters = dict(parameters or {})
         self.__doc__ = function.__doc__
         self._signature = signature
 
@@ -73,6 +75,40 @@ class ArrayPolicy:
             return None
 
 
+class Bundle(ArrayPolicy):
+    """A policy for each kind of decision of a scenario.
+
+    It runs compiled if all of them are functions of arrays that Numba can compile.
+    """
+
+    def __init__(self, name: str, parts: Mapping[str, Policy]) -> None:
+        self.name = name
+        self.parts = dict(parts)
+        self.order, self.needs, self.parameters = None, "", {}
+        self.__doc__ = next(iter(self.parts.values())).__doc__
+
+    def __call__(self, decision: Any) -> Any:
+        """Lets the policy for this kind of decision decide."""
+        return self.parts[decision.kind](decision)
+
+    def start(self, scenario: Any, seed: int) -> None:
+        """Prepares those parts that keep state."""
+        for part in self.parts.values():
+            if hasattr(part, "start"):
+                part.start(scenario, seed)
+
+    @cached_property
+    def machine_code(self) -> tuple[Any, ...] | None:
+        """The compiled functions in the order of the parts; None if one cannot be compiled."""
+        codes = []
+        for part in self.parts.values():
+            code = part.machine_code if isinstance(part, ArrayPolicy) else None
+            if code is None:
+                return None
+            codes.append(code)
+        return tuple(codes)
+
+
 class PolicyBook:
     """The policies of one kind of scenario.
 
@@ -96,7 +132,11 @@ class PolicyBook:
         return iter([*self._policies, *self._factories])
 
     def __call__(
-        self, name: str, order: Callable[[Any], Any] | None = None, needs: str = ""
+        self,
+        name: str,
+        order: Callable[[Any], Any] | None = None,
+        needs: str = "",
+        parameters: Mapping[str, float] | None = None,
     ) -> Callable[[Callable[..., Any]], ArrayPolicy]:
         """The decorator for a policy that is one function of arrays.
 
@@ -104,10 +144,11 @@ class PolicyBook:
             name: what users call it.
             order: for scenarios with a queue, gives the key by which it is kept, lowest first.
             needs: what the spec must let be known, such as ``durations``.
+            parameters: numbers that may follow its name, with what they are by default.
         """
 
         def register(function: Callable[..., Any]) -> ArrayPolicy:
-            policy = self._array_policy(name, function, order, needs)
+            policy = self._array_policy(name, function, order, needs, parameters)
             self._policies[name] = policy
             return policy
 
@@ -144,6 +185,8 @@ class PolicyBook:
 
     def parameters(self, name: str) -> list[str]:
         """The parameters of a built-in policy, which may follow its name."""
+        if name in self._policies:
+            return list(self._policies[name].parameters)
         factory = self._factories.get(name)
         return [] if factory is None else list(inspect.signature(factory).parameters)
 
@@ -168,6 +211,8 @@ class PolicyBook:
             return self._replay(Path(rest))
         if scheme in self._factories:
             return self._with_settings(scheme, rest.split(":"))
+        if scheme in self._policies:
+            return self._with_parameters(scheme, policy, rest.split(":"))
         path, separator, function = policy.rpartition(":")
         if separator and path.endswith(".py"):
             return self._adopt(_load_function(Path(path), function), function)
@@ -182,21 +227,26 @@ class PolicyBook:
             raise PolicyError(f"scenario {self.kind} has no policies that are functions of arrays")
         return self._signature()
 
+    def signatures(self) -> tuple[Any, ...]:
+        """The Numba signatures of what a kernel takes: one for each kind of decision."""
+        return (self.signature(),)
+
+    def _with_parameters(self, name: str, words: str, settings: list[str]) -> Policy:
+        """An array policy with its parameters set."""
+        policy = self._policies[name]
+        values = _settings(name, settings, list(policy.parameters))
+        for key, value in values.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise PolicyError(f"policy {name}: {key}: {value!r} is not allowed: a number")
+        chosen = {**policy.parameters, **values}
+        return self._array_policy(
+            words, policy.function, policy.order, policy.needs, parameters=chosen
+        )
+
     def _with_settings(self, name: str, settings: list[str]) -> Policy:
         """A policy with its parameters set, from texts such as ``margin=1.3``."""
-        import yaml
-
         factory = self._factories[name]
-        known = self.parameters(name)
-        values = {}
-        for setting in settings:
-            key, separator, value = setting.partition("=")
-            if not separator or key not in known:
-                allowed = ", ".join(f"{one}=..." for one in known) or "none"
-                raise PolicyError(
-                    f"policy {name}: {setting!r} is not allowed: {allowed}.{nearest(key, known)}"
-                )
-            values[key] = yaml.safe_load(value)
+        values = _settings(name, settings, self.parameters(name))
         try:
             return factory(**values)
         except TypeError as error:
@@ -208,8 +258,9 @@ class PolicyBook:
         function: Callable[..., Any],
         order: Callable[[Any], Any] | None = None,
         needs: str = "",
+        parameters: Mapping[str, float] | None = None,
     ) -> ArrayPolicy:
-        return ArrayPolicy(name, function, self.signature, order, needs)
+        return ArrayPolicy(name, function, self.signature, order, needs, parameters)
 
     def _adopt(self, policy: Any, name: str) -> Policy:
         """Takes a user's class, function of arrays, or function of a decision."""
@@ -223,6 +274,22 @@ class PolicyBook:
             raise PolicyError(f"policy: {name!r} is not allowed: it cannot be called")
         adopted: Policy = policy
         return adopted
+
+
+def _settings(name: str, settings: list[str], known: list[str]) -> dict[str, Any]:
+    """The values of texts such as ``margin=1.3``, for the parameters that a policy has."""
+    import yaml
+
+    values = {}
+    for setting in settings:
+        key, separator, value = setting.partition("=")
+        if not separator or key not in known:
+            allowed = ", ".join(f"{one}=..." for one in known) or "none"
+            raise PolicyError(
+                f"policy {name}: {setting!r} is not allowed: {allowed}.{nearest(key, known)}"
+            )
+        values[key] = yaml.safe_load(value)
+    return values
 
 
 def policy_name(policy: str | Policy) -> str:

@@ -136,8 +136,8 @@ def test_a_flow_that_is_not_felt_changes_nothing() -> None:
     flows = network([1000.0, 10.0, 10.0], [[0, 1], [0, 2]])
     join(flows, 0, 100.0, 0.0)
     join(flows, 1, 100.0, 0.7)
-    assert flows.route_clock[0] == 0.0
-    assert flows.link_rate.tolist() == [20.0, 10.0, 10.0]
+    assert flows.routes["clock"][0] == 0.0
+    assert flows.links["rate"].tolist() == [20.0, 10.0, 10.0]
 
 
 def test_a_link_that_would_carry_too_much_is_found() -> None:
@@ -145,11 +145,11 @@ def test_a_link_that_would_carry_too_much_is_found() -> None:
     flows = network([100.0, 90.0, 70.0], [[1, 2], [1], [2]])
     for route in range(3):
         join(flows, route, 1e6, 0.0)
-    assert flows.route_rate.tolist() == [35.0, 55.0, 35.0]
+    assert flows.routes["rate"].tolist() == [35.0, 55.0, 35.0]
     leave(flows, 1, 1.0)
-    assert flows.route_rate.tolist() == [35.0, 0.0, 35.0]
+    assert flows.routes["rate"].tolist() == [35.0, 0.0, 35.0]
     leave(flows, 2, 2.0)
-    assert flows.route_rate.tolist() == [70.0, 0.0, 0.0]
+    assert flows.routes["rate"].tolist() == [70.0, 0.0, 0.0]
 
 
 def test_links_without_capacity_are_refused() -> None:
@@ -193,7 +193,7 @@ def test_rates_are_max_min_after_each_change(
         for slot, rate in zip(slots, rates, strict=True):
             carried[routes[present[slot]]] += rate
         assert (carried <= np.array(capacity) * (1 + 1e-9)).all()
-        assert flows.link_rate == pytest.approx(carried, rel=1e-9, abs=1e-9)
+        assert flows.links["rate"] == pytest.approx(carried, rel=1e-9, abs=1e-9)
 
 
 def finishes(
@@ -255,5 +255,5 @@ def test_flows_finish_as_in_fractions_and_deliver_what_was_asked(
         asked[routes[route]] += amount
     carried = [bytes_through(flows, link, 1e9) for link in range(len(capacity))]
     assert carried == pytest.approx(asked, rel=1e-9)
-    assert not flows.link_rate.any()
-    assert (flows.link_head == NONE).all()
+    assert not flows.links["rate"].any()
+    assert (flows.links["head"] == NONE).all()

@@ -73,7 +73,7 @@ def test_a_truncated_exponential_law_has_its_mean() -> None:
 
 
 def test_no_laws_at_all() -> None:
-    assert len(make_laws([]).kind) == 0
+    assert len(make_laws([])) == 0
 
 
 @pytest.mark.parametrize(

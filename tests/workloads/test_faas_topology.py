@@ -167,9 +167,9 @@ def test_routes_are_what_flows_take() -> None:
     flows = make_flows(topology.link_bytes_s, routes.begin, routes.links, 30)
     for route in range(30):
         join(flows, route, 1e6, 0.0)
-    used = flows.link_rate[np.flatnonzero(flows.link_rate)]
+    used = flows.links["rate"][np.flatnonzero(flows.links["rate"])]
     assert len(used)
-    assert (flows.link_rate <= topology.link_bytes_s * (1 + 1e-9)).all()
+    assert (flows.links["rate"] <= topology.link_bytes_s * (1 + 1e-9)).all()
 
 
 def test_the_way_to_oneself_is_short() -> None:

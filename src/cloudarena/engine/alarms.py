@@ -24,6 +24,16 @@ def make_alarms(count: int) -> Alarms:
     return Alarms(np.full(2 * leaves, np.inf))
 
 
+def with_alarms(alarms: Alarms, count: int) -> Alarms:
+    """The same alarms with room for more."""
+    larger = make_alarms(count)
+    leaves, before = len(larger.times) // 2, len(alarms.times) // 2
+    larger.times[leaves : leaves + before] = alarms.times[before:]
+    for node in range(leaves - 1, 0, -1):
+        larger.times[node] = min(larger.times[2 * node], larger.times[2 * node + 1])
+    return larger
+
+
 @lean
 def set_alarm(alarms: Alarms, number: int, time: float) -> None:
     """Sets an alarm; infinity turns it off."""

@@ -82,6 +82,11 @@ def inner(function: Callable[..., Any]) -> Any:
     return numba.njit(cache=True, forceinline=True, **NO_COUNTS, **NO_WRAPPERS)(function)
 
 
+def separate(function: Callable[..., Any]) -> Any:
+    """As ``inner``, but it stays a call: for what is large and called in several places."""
+    return numba.njit(cache=True, **NO_COUNTS, **NO_WRAPPERS)(function)
+
+
 def inlined(function: Callable[..., Any]) -> Any:
     """As ``inner``, for a function that Python calls as well."""
     return numba.njit(cache=True, forceinline=True, **NO_COUNTS)(function)

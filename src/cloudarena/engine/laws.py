@@ -112,49 +112,38 @@ def mean(law: Law) -> float:
     return law.loc + law.scale * part / (high - low)
 
 
-class Laws(NamedTuple):
-    """Many laws as arrays, for kernels."""
-
-    kind: NDArray[np.int64]
-    loc: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    sigma: NDArray[np.float64]
-    least: NDArray[np.float64]
-    most: NDArray[np.float64]
-    low: NDArray[np.float64]  # the probability below the least, without bounds
-    high: NDArray[np.float64]
+LAW = np.dtype(
+    [
+        *(("kind", np.int64), ("loc", np.float64), ("scale", np.float64), ("sigma", np.float64)),
+        *(("least", np.float64), ("most", np.float64)),
+        ("low", np.float64),  # the probability below the least, without bounds
+        ("high", np.float64),
+    ]
+)
+Laws = NDArray[np.void]
+"""Many laws for kernels, of LAW."""
 
 
 def make_laws(laws: Sequence[Law]) -> Laws:
-    """Laws as arrays, in the same order."""
-    bounds = [_probabilities(law) for law in laws]
-    return Laws(
-        kind=np.array([law.kind for law in laws], np.int64),
-        loc=np.array([law.loc for law in laws], np.float64),
-        scale=np.array([law.scale for law in laws], np.float64),
-        sigma=np.array([law.sigma for law in laws], np.float64),
-        least=np.array([law.least for law in laws], np.float64),
-        most=np.array([law.most for law in laws], np.float64),
-        low=np.array([low for low, _ in bounds], np.float64),
-        high=np.array([high for _, high in bounds], np.float64),
-    )
+    """Laws as records, in the same order."""
+    return np.array([(*law, *_probabilities(law)) for law in laws], LAW)
 
 
 @lean
 def draw(laws: Laws, law: int, uniform: float) -> float:
     """The value of a law for a uniform number between 0 and 1, neither included."""
-    kind = laws.kind[law]
+    kind = laws[law].kind
     if kind == CONSTANT:
-        return laws.loc[law]
-    share = laws.low[law] + uniform * (laws.high[law] - laws.low[law])
+        return laws[law].loc
+    share = laws[law].low + uniform * (laws[law].high - laws[law].low)
     if kind == EXPONENTIAL:
         place = -np.log1p(-share)
     elif kind == NORMAL:
         place = normal_quantile(share)
     else:
-        place = np.exp(laws.sigma[law] * normal_quantile(share))
-    value = laws.loc[law] + laws.scale[law] * place
-    return min(max(value, laws.least[law]), laws.most[law])
+        place = np.exp(laws[law].sigma * normal_quantile(share))
+    value = laws[law].loc + laws[law].scale * place
+    return min(max(value, laws[law].least), laws[law].most)
 
 
 @compiled

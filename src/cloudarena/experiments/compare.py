@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.catalogue import load
-from cloudarena.contract import Metric, Policy, Scenario
+from cloudarena.contract import Metric, Policy, Scenario, TradeOff
 from cloudarena.errors import CloudarenaError
 from cloudarena.experiments.pool import check_workers, compile_once, in_parallel
 from cloudarena.experiments.simulate import simulate
@@ -87,6 +87,25 @@ class Comparison:
         if low <= 0 <= high:
             return "no difference"
         return "better" if (low > 0) == (metric.better == "higher") else "worse"
+
+    def front(self, trade_off: TradeOff) -> tuple[str, ...]:
+        """The policies on the Pareto front of two metrics, by their means, from low x to high x.
+
+        On the front is who is at least as good in one metric as everyone who is as good in the
+        other, and not the same as an earlier one.
+        """
+        better = {metric.name: metric.better for metric in self.scenario.measures}
+        x, y = (
+            self.values[name].mean(axis=1) * (-1.0 if better[name] == "higher" else 1.0)
+            for name in (trade_off.x, trade_off.y)
+        )
+        on_front, lowest = [], np.inf
+        for k in np.lexsort((y, x)):
+            if y[k] < lowest:
+                on_front.append(int(k))
+                lowest = y[k]
+        by_x = self.values[trade_off.x].mean(axis=1)
+        return tuple(self.policies[k] for k in sorted(on_front, key=lambda k: float(by_x[k])))
 
     def leaders(self, metric: Metric) -> tuple[str, ...]:
         """The best policy, and all that cannot be told from it.
@@ -160,6 +179,16 @@ class Comparison:
                 }
                 for policy in self.policies[1:]
             },
+            **(
+                {
+                    "trade_offs": [
+                        {"x": pair.x, "y": pair.y, "front": list(self.front(pair))}
+                        for pair in self.scenario.trade_offs
+                    ]
+                }
+                if self.scenario.trade_offs
+                else {}
+            ),
             "conclusion": self.conclusion(),
         }
 

@@ -119,6 +119,20 @@ def difference_charts(
     return "".join(figures)
 
 
+def trade_off_charts(comparison: Comparison) -> str:
+    """A frame for each pair of metrics; the words name the policies on the Pareto front."""
+    figures = []
+    for number, pair in enumerate(comparison.scenario.trade_offs):
+        front = ", ".join(comparison.front(pair))
+        label = f"{pair.y} against {pair.x}, one mark for each policy; on the front: {front}"
+        figures.append(
+            f'<figure class="chart" data-chart="trade-off" data-plot="{number}"><figcaption>'
+            f"<h3>{escape(pair.title)}</h3><p>On the front: {escape(front)}</p></figcaption>"
+            f'<div class="plot" role="img" aria-label="{escape(label)}"></div></figure>'
+        )
+    return "".join(figures)
+
+
 def time_charts(timelines: list[dict]) -> str:
     """A frame for each plot over time."""
     figures = []

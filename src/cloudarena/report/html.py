@@ -57,6 +57,8 @@ def render_report(comparison: Comparison) -> str:
         charts=fragments.mean_charts(comparison, others),
         differences=fragments.difference_charts(comparison, others) if several else "",
         differences_hidden="" if several else "hidden",
+        trade_offs=fragments.trade_off_charts(comparison),
+        trade_offs_hidden="" if scenario.trade_offs and several else "hidden",
         first=escape(comparison.policies[0]),
         switches=fragments.policy_switches(comparison),
         timelines=fragments.time_charts(data["timelines"]),
@@ -105,6 +107,10 @@ def report_data(comparison: Comparison) -> dict[str, Any]:
             name: [[_number(value) for value in row] for row in rows.tolist()]
             for name, rows in comparison.values.items()
         },
+        "trade_offs": [
+            {**pair._asdict(), "front": [policies.index(name) for name in comparison.front(pair)]}
+            for pair in scenario.trade_offs
+        ],
         "timelines": timelines(scenario, comparison.samples),
     }
 

@@ -149,12 +149,55 @@
     };
   }
 
+  /* A mark for each policy, its intervals both ways, and a line through the front. */
+  function tradeOffOption(pair) {
+    const across = metrics.get(pair.x).estimates, up = metrics.get(pair.y).estimates;
+    const line = (data, colour) => ({
+      type: "line", data, silent: true, symbol: "none", z: 2, lineStyle: { color: colour, width: 1.5 },
+    });
+    const series = [{
+      type: "line", silent: true, symbol: "none", z: 1,
+      lineStyle: { color: theme.muted, width: 1.5, type: "dashed" },
+      data: pair.front.map((k) => [across[k].mean, up[k].mean]),
+    }];
+    data.policies.forEach((name, k) => {
+      const colour = policyColour(k), { mean: x } = across[k], { mean: y } = up[k];
+      if (across[k].low !== null) series.push(line([[across[k].low, y], [across[k].high, y]], colour));
+      if (up[k].low !== null) series.push(line([[x, up[k].low], [x, up[k].high]], colour));
+      const label = { show: true, formatter: name, position: "right", color: theme.text, fontSize: 12 };
+      series.push({
+        type: "scatter", name, symbol: SHAPES[turn(k)], symbolSize: 12, z: 4, data: [[x, y]], label,
+        labelLayout: { hideOverlap: false, moveOverlap: "shiftY" },
+        itemStyle: { color: colour, borderColor: theme.surface, borderWidth: 1, opacity: 1 },
+      });
+    });
+    const axis = (name, gap) => ({
+      type: "value", scale: true, name, nameLocation: "middle", nameGap: gap, nameTextStyle: { color: theme.muted },
+      axisLabel: { color: theme.muted, formatter: tick, hideOverlap: true }, splitLine: { lineStyle: { color: theme.line } },
+    });
+    return {
+      animation: false,
+      textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: theme.text },
+      grid: { left: 70, right: 140, top: 12, bottom: 48, outerBoundsMode: "none" },
+      xAxis: axis(pair.x, 28), yAxis: axis(pair.y, 50),
+      tooltip: {
+        ...tooltipStyle(), trigger: "item",
+        formatter: ({ seriesName }) => {
+          const k = data.policies.indexOf(seriesName);
+          return `<b>${encode(seriesName)}</b><br>${encode(pair.x)} ${encode(across[k].text)}<br>${encode(pair.y)} ${encode(up[k].text)}`;
+        },
+      },
+      series,
+    };
+  }
+
   const timeCharts = [];
   document.querySelectorAll("[data-chart]").forEach((figure) => {
     const { chart: kind, metric, plot } = figure.dataset;
     const rows = kind === "means" ? data.policies.length : data.policies.length - 1;
-    const height = kind === "time" ? 300 : 40 + 30 * Math.max(2, rows);
+    const height = kind === "time" ? 300 : kind === "trade-off" ? 380 : 40 + 30 * Math.max(2, rows);
     const option = kind === "time" ? () => timeOption(data.timelines[plot])
+      : kind === "trade-off" ? () => tradeOffOption(data.trade_offs[plot])
       : kind === "means" ? () => meansOption(metrics.get(metric)) : () => differencesOption(metrics.get(metric));
     const chart = addChart(figure.querySelector(".plot"), height, option);
     if (kind === "time") timeCharts.push(chart);

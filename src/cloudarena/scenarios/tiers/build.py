@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.alarms import Alarms, make_alarms
+from cloudarena.engine.alarms import make_alarms, with_alarms
 from cloudarena.engine.hashing import make_key
 from cloudarena.engine.streams import stream
 from cloudarena.scenarios.tiers.spec import TiersScenario
@@ -54,16 +54,6 @@ def with_slots(world: World, slots: int) -> World:
         members=np.pad(world.members, ((0, 0), (0, more))),
         vms=np.concatenate((world.vms, np.zeros(more, VM))),
         queue=np.pad(world.queue, ((0, more), (0, 0))),
-        ready=_alarms(world.ready, len(world.vms), slots),
-        finishes=_alarms(world.finishes, len(world.vms), slots),
+        ready=with_alarms(world.ready, slots),
+        finishes=with_alarms(world.finishes, slots),
     )
-
-
-def _alarms(alarms: Alarms, old: int, slots: int) -> Alarms:
-    """The same alarms in a larger tree."""
-    larger = make_alarms(slots)
-    leaves, before = len(larger.times) // 2, len(alarms.times) // 2
-    larger.times[leaves : leaves + old] = alarms.times[before : before + old]
-    for node in range(leaves - 1, 0, -1):
-        larger.times[node] = min(larger.times[2 * node], larger.times[2 * node + 1])
-    return larger

@@ -1,0 +1,129 @@
+"""A run of functions as reinforcement learning sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
+
+from cloudarena.errors import SpecError, nearest
+from cloudarena.scenarios.faas.metrics import cost_usd, measure, node_carbon_g, node_energy_j
+from cloudarena.scenarios.faas.simulation import PlaceDecision, ScaleDecision
+from cloudarena.scenarios.faas.state import PRIORITIES, WHOLE
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.faas.simulation import FaasSimulation
+    from cloudarena.scenarios.faas.spec import FaasScenario
+
+COMMON = 8
+NODE_FEATURES = 5 + len(PRIORITIES)
+REWARDS = (
+    *("energy_j_per_invocation", "energy_wh", "carbon_g", "cost_usd"),
+    *("response_mean_s", "completed"),
+)
+
+
+class FaasObserver:
+    """Features, masks and rewards of placing and scaling.
+
+    Observation (float32, from 0 to 1), for N nodes: whether a replica is to be placed or a function
+    to be scaled; the function's number over that of all; its replicas, those that are wanted, its
+    waiting requests and running invocations, each as n / (n + 10); the share of the run that is
+    over; what the spec's scaler suggests over the function's maximum (0 when placing). Then for
+    each node, when placing: whether it is valid, its free CPU and memory over all of it, its CPU
+    load l as l / (1 + l), whether it has replicas, and its scores over 10; zeros when scaling.
+
+    Action (discrete, max(N, most replicas) + 1): placing, node n, or N to wait; scaling, that many
+    replicas. An action that the mask excludes places on the first valid node, or takes the nearest
+    number that is allowed.
+
+    Reward: the increase of the metric, negative where lower is better.
+    """
+
+    def __init__(self, scenario: FaasScenario, reward: str) -> None:
+        if reward not in REWARDS:
+            raise SpecError(
+                f"reward: {reward!r} is not allowed: one of {', '.join(REWARDS)}."
+                + nearest(reward, REWARDS)
+            )
+        self._reward = reward
+        self._scenario = scenario
+        devices = scenario.devices
+        self._nodes = devices.count or sum((devices.types or {}).values())
+        most = max(function.scaling.maximum for function in scenario.functions)
+        length = COMMON + self._nodes * NODE_FEATURES
+        self.observation_space = Box(0.0, 1.0, (length,), np.float32)
+        self.action_space = Discrete(max(self._nodes, most) + 1)
+
+    def features(self, run: FaasSimulation) -> NDArray[np.float32]:
+        """The observation of the current decision; zeros when the run has ended."""
+        observation = np.zeros(self.observation_space.shape, np.float32)
+        decision = run.decision
+        if decision is None:
+            return observation
+        placing = isinstance(decision, PlaceDecision)
+        number = int(run.world.clock[0]["function"])
+        function = run.world.functions[number]
+        counts = np.array(
+            [
+                function["placed"],
+                function["wanted"],
+                function["waiting"] + function["queued"],
+                function["held"],
+            ],
+            np.float64,
+        )
+        observation[0] = float(placing)
+        observation[1] = (number + 1) / len(run.world.functions)
+        observation[2:6] = counts / (counts + 10.0)
+        observation[6] = run.now / self._scenario.duration_s
+        if isinstance(decision, ScaleDecision):
+            observation[7] = decision.suggested / decision.scaling.maximum
+            return observation
+        nodes = decision.nodes
+        load = nodes.load[:, 0] / WHOLE
+        columns = observation[COMMON:].reshape(self._nodes, NODE_FEATURES)
+        columns[:, 0] = nodes.valid
+        columns[:, 1] = np.clip(nodes.free_cpu / (nodes.cores * 1000), 0.0, 1.0)
+        columns[:, 2] = np.clip(nodes.free_memory / nodes.memory, 0.0, 1.0)
+        columns[:, 3] = load / (1.0 + load)
+        columns[:, 4] = nodes.replicas > 0
+        columns[:, 5:] = nodes.scores.T / 10.0
+        return observation
+
+    def mask(self, run: FaasSimulation) -> NDArray[np.bool_]:
+        """Valid nodes and waiting; or the numbers that the function may have."""
+        decision, allowed = run.decision, np.zeros(int(self.action_space.n), bool)
+        if decision is None:
+            return np.ones(len(allowed), bool)
+        allowed[: len(decision.valid)] = decision.valid
+        if isinstance(decision, PlaceDecision):
+            allowed[self._nodes] = True
+        return allowed
+
+    def action(self, run: FaasSimulation, choice: int) -> int:
+        """The scenario's action for a choice."""
+        decision, chosen = run.decision, int(choice)
+        if isinstance(decision, ScaleDecision):
+            scaling = decision.scaling
+            return min(max(chosen, scaling.minimum), scaling.maximum)
+        assert decision is not None
+        if chosen == self._nodes:
+            return -1
+        if chosen < self._nodes and decision.valid[chosen]:
+            return chosen
+        return int(decision.valid.argmax())
+
+    def value(self, run: FaasSimulation) -> float:
+        """What has been earned so far."""
+        world = run.world
+        if self._reward == "energy_wh":
+            return -float(node_energy_j(world).sum()) / 3600.0
+        if self._reward == "carbon_g":
+            return -float(node_carbon_g(world).sum())
+        if self._reward == "cost_usd":
+            return -cost_usd(self._scenario, world)
+        value = measure(self._scenario, world)[self._reward]
+        return value if self._reward == "completed" else -value

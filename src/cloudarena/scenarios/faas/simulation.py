@@ -1,0 +1,233 @@
+"""The contract around the kernel."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.compiled_run import CompiledRun, compiled_step, locked, read_only
+from cloudarena.contract import RecordLevel, Result
+from cloudarena.errors import InvalidAction
+from cloudarena.policies import ArrayPolicy, Bundle
+from cloudarena.scenarios.faas import kernel
+from cloudarena.scenarios.faas.build import build_world
+from cloudarena.scenarios.faas.build_network import build_ground
+from cloudarena.scenarios.faas.metrics import measure
+from cloudarena.scenarios.faas.policies import policy
+from cloudarena.scenarios.faas.room import with_room
+from cloudarena.scenarios.faas.spec import FaasScenario
+from cloudarena.scenarios.faas.state import Nodes, Replica, Scaling, seen_nodes
+from cloudarena.scenarios.faas.tables import make_tables
+from cloudarena.version import __version__
+
+
+class PlaceDecision:
+    """Which node takes this replica?
+
+    The action is the number of a valid node, or -1 to wait until something else ends or is asked
+    for. The arrays are read-only views that change with the next ``apply``.
+    """
+
+    kind: ClassVar[str] = "place"
+    __slots__ = ("_run", "nodes", "now", "replica", "rng")
+
+    def __init__(self, run: FaasSimulation) -> None:
+        self._run = run
+        self.now = run.now
+        self.nodes: Nodes = locked(run.nodes)
+        self.replica = run.replica
+        self.rng = run.rng
+
+    @property
+    def function(self) -> str:
+        """The name of the function."""
+        return self._run.scenario.functions[self.replica.function].name
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """Which nodes the predicates allow."""
+        return self.nodes.valid
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The scores of the priorities, (priorities, nodes), each from 0 to 10."""
+        return self.nodes.scores
+
+    def arguments(self, policy: ArrayPolicy) -> tuple[Nodes, Replica, np.random.Generator]:
+        """What a placer takes."""
+        parameters = self._run.parameters_of(policy)
+        return self.nodes, self.replica._replace(parameters=parameters), self.rng
+
+
+class ScaleDecision:
+    """How many replicas does this function have from now on?
+
+    The action is a number from the minimum to the maximum of the spec.
+    """
+
+    kind: ClassVar[str] = "scale"
+    __slots__ = ("_run", "now", "rng", "scaling")
+
+    def __init__(self, run: FaasSimulation) -> None:
+        self._run = run
+        self.now = run.now
+        self.scaling = run.scaling
+        self.rng = run.rng
+
+    @property
+    def function(self) -> str:
+        """The name of the function."""
+        return self._run.scenario.functions[self.scaling.function].name
+
+    @property
+    def suggested(self) -> int:
+        """What the scaler of the spec would do."""
+        return self.scaling.suggested
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """Which numbers are allowed, from 0 to the maximum."""
+        numbers = np.arange(self.scaling.maximum + 1)
+        return read_only(numbers >= self.scaling.minimum)
+
+    def arguments(self, policy: ArrayPolicy) -> tuple[Scaling, np.random.Generator]:
+        """What a scaler takes."""
+        return self.scaling, self.rng
+
+
+class FaasSimulation(CompiledRun):
+    """A run of functions on nodes."""
+
+    ended, deciding, full = kernel.ENDED, kernel.DECIDE, kernel.FULL
+    kernel_play = staticmethod(kernel.play)
+    book = policy
+
+    def __init__(self, scenario: FaasScenario, seed: int, record: RecordLevel) -> None:
+        self.scenario = scenario
+        self.record = record
+        self.ground = build_ground(scenario, seed)
+        super().__init__(build_world(scenario, self.ground, seed, record), seed)
+        self._seen = seen_nodes(self.world.load, self.world.scores)
+
+    @property
+    def now(self) -> float:
+        """The time in seconds since the run began."""
+        return float(self.world.clock[0]["now"])
+
+    @property
+    def replica(self) -> Replica:
+        """The replica that is to be placed."""
+        replica: Replica = locked(Replica(*self._replica_of(self.world)))
+        return replica
+
+    @property
+    def scaling(self) -> Scaling:
+        """The function whose scaler is due."""
+        return Scaling(*self._scaling_of(self.world))
+
+    @property
+    def nodes(self) -> Nodes:
+        """What a placer sees of the nodes."""
+        self._show(self.world, self._seen)
+        return self._seen
+
+    @property
+    def decision(self) -> PlaceDecision | ScaleDecision | None:
+        """What must be decided now; None when the run has ended."""
+        if not self.is_deciding:
+            return None
+        if self.world.clock[0]["pending"] == kernel.PLACE:
+            return PlaceDecision(self)
+        return ScaleDecision(self)
+
+    def apply(self, action: Any) -> None:
+        """Places the replica, or sets the number of replicas."""
+        if not self.is_deciding:
+            raise InvalidAction("the run has ended: there is nothing to decide")
+        if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
+            placing = self.world.clock[0]["pending"] == kernel.PLACE
+            wanted = "the number of a node, or -1" if placing else "a number of replicas"
+            raise InvalidAction(f"action {action!r} is not allowed: {wanted}")
+        status = self._act(self.world, max(min(int(action), 2**62), -(2**62)))
+        self._go_on(self._with_room(status))
+
+    def parameters_of(self, chosen: ArrayPolicy) -> NDArray[np.float64]:
+        """The parameters that a placer was given with its name."""
+        values = np.zeros_like(self.world.rules.parameters)
+        values[: len(chosen.parameters)] = list(chosen.parameters.values())
+        return values
+
+    def metrics(self) -> dict[str, float]:
+        """The metrics so far."""
+        return measure(self.scenario, self.world)
+
+    def result(self) -> Result:
+        """The metrics and, as far as they were recorded, the tables."""
+        return Result(
+            metrics=self.metrics(),
+            tables={} if self.record == "none" else make_tables(self),
+            scenario=self.scenario.name,
+            seed=self.seed,
+            version=__version__,
+        )
+
+    @cached_property
+    def _act(self) -> Any:
+        return compiled_step(kernel.act, numba.typeof(self.world), numba.int64)
+
+    @cached_property
+    def _advance(self) -> Any:
+        return compiled_step(kernel.advance, numba.typeof(self.world))
+
+    @cached_property
+    def _show(self) -> Any:
+        return compiled_step(kernel.show, numba.typeof(self.world), numba.typeof(self._seen))
+
+    @cached_property
+    def _replica_of(self) -> Any:
+        return compiled_step(kernel.replica_of, numba.typeof(self.world))
+
+    @cached_property
+    def _scaling_of(self) -> Any:
+        return compiled_step(kernel.scaling_of, numba.typeof(self.world))
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.world, self._seen
+
+    def _first_decision(self) -> int:
+        return self._with_room(self._advance(self.world))
+
+    def _with_room(self, status: int) -> int:
+        """Makes room and goes on, as often as something is full."""
+        while status == self.full:
+            self._make_room()
+            status = self._advance(self.world)
+        return int(status)
+
+    def _make_room(self) -> None:
+        self.world = with_room(self.world)
+
+    def _prepare(self, policy: ArrayPolicy) -> None:
+        """Hands the placer's parameters to the kernel."""
+        if isinstance(policy, Bundle):
+            placer = policy.parts["place"]
+            if isinstance(placer, ArrayPolicy):
+                self.world.rules.parameters[:] = self.parameters_of(placer)
+
+    def _why_not(self, status: int) -> str:
+        """Why the last action is not allowed, with the numbers that say so."""
+        clock, functions = self.world.clock[0], self.world.functions
+        function, action = int(clock["function"]), int(clock["action"])
+        name = self.scenario.functions[function].name
+        if status == kernel.NO_SUCH_NODE:
+            return (
+                f"node {action} is not allowed: 0 to {len(self.ground.devices) - 1}, or -1 to wait"
+            )
+        if status == kernel.NOT_VALID:
+            return f"node {action} is not allowed: it cannot take a replica of {name} now"
+        least, most = functions[function]["minimum"], functions[function]["maximum"]
+        return f"{name}: {action} replicas are not allowed: from {least} to {most}"

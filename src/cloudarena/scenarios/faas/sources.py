@@ -1,0 +1,174 @@
+"""What a user writes about requests: how they arrive for a function, or a trace for all."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from cloudarena.contract import Spec
+from cloudarena.sources import SpecPath
+from cloudarena.workloads import faas_requests
+
+Rate = Annotated[float, Field(ge=0, le=1e7)]
+REQUEST_KINDS = (
+    *("none", "constant", "poisson", "sine", "random-walk", "bursts", "recorded"),
+    *("azure-2019", "azure-2021"),
+)
+
+
+class NoRequests(Spec):
+    """None: a function without work, or with that of a trace."""
+
+    kind: Literal["none"]
+
+    def profile(self) -> faas_requests.Profile:
+        """A rate of 0."""
+        return faas_requests.Poisson(0.0)
+
+
+class Constant(Spec):
+    """One request every ``1 / rate`` seconds."""
+
+    kind: Literal["constant"]
+    rate: Rate
+
+    def profile(self) -> faas_requests.Profile:
+        """The profile."""
+        return faas_requests.Constant(self.rate)
+
+
+class Poisson(Spec):
+    """A Poisson process."""
+
+    kind: Literal["poisson"]
+    rate: Rate
+
+    def profile(self) -> faas_requests.Profile:
+        """The profile."""
+        return faas_requests.Poisson(self.rate)
+
+
+class Sine(Spec):
+    """A Poisson process of rate ``mean (1 + amplitude sin(2 pi t / period_s))``."""
+
+    kind: Literal["sine"]
+    mean: Rate
+    period_s: float = Field(gt=0, le=1e9)
+    amplitude: float = Field(1.0, ge=0, le=1)
+
+    def profile(self) -> faas_requests.Profile:
+        """The profile."""
+        return faas_requests.Sine(self.mean, self.period_s, self.amplitude)
+
+
+class RandomWalk(Spec):
+    """A Poisson process whose rate walks between bounds."""
+
+    kind: Literal["random-walk"]
+    start: Rate
+    deviation: float = Field(ge=0)
+    least: Rate = 0.0
+    most: Rate
+    step_s: float = Field(1.0, gt=0)
+
+    @model_validator(mode="after")
+    def _within_bounds(self) -> RandomWalk:
+        if not self.least <= self.start <= self.most:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"start: {self.start:g} is not allowed: from {self.least:g} to {self.most:g}",
+            )
+        return self
+
+    def profile(self) -> faas_requests.Profile:
+        """The profile."""
+        return faas_requests.RandomWalk(
+            self.start, self.deviation, self.least, self.most, self.step_s
+        )
+
+
+class Bursts(Spec):
+    """A Poisson process that switches between calm and burst."""
+
+    kind: Literal["bursts"]
+    rate: Rate
+    burstiness: float = Field(10.0, ge=1)
+    burst_share: float = Field(0.1, gt=0, lt=1)
+    burst_seconds: float = Field(60.0, gt=0)
+
+    def profile(self) -> faas_requests.Profile:
+        """The profile."""
+        return faas_requests.Bursts(
+            self.rate, self.burstiness, self.burst_share, self.burst_seconds
+        )
+
+
+class Recorded(Spec):
+    """Gaps from a file with the column inter_arrival_s."""
+
+    kind: Literal["recorded"]
+    path: SpecPath
+    repeat: bool = False
+
+    def profile(self) -> faas_requests.Profile:
+        """The profile."""
+        return faas_requests.Recorded(self.path, self.repeat)
+
+
+Requests = Annotated[
+    NoRequests | Constant | Poisson | Sine | RandomWalk | Bursts | Recorded,
+    Field(discriminator="kind"),
+]
+
+
+class Azure2019(Spec):
+    """A day of Azure's trace of 2019: invocations of functions by the minute."""
+
+    kind: Literal["azure-2019"]
+    path: SpecPath
+    trigger: str | None = None
+    first_minute: int = Field(1, ge=1, le=1440)
+    assignment: Literal["busiest", "dealt"] = "busiest"
+    spread: Literal["uniform", "even"] = "uniform"
+
+    def draw(self, names: tuple[str, ...], *span: Any) -> faas_requests.Requests:
+        """The requests; the span is duration, seed and load scale."""
+        return faas_requests.azure_2019_requests(
+            *(self.path, names, *span),
+            trigger=self.trigger,
+            first_minute=self.first_minute,
+            assignment=self.assignment,
+            spread=self.spread,
+        )
+
+
+class Azure2021(Spec):
+    """Azure's trace of 2021: the instant of each invocation. How long it ran is not taken."""
+
+    kind: Literal["azure-2021"]
+    path: SpecPath
+    first_s: float = Field(0.0, ge=0)
+    assignment: Literal["busiest", "dealt"] = "busiest"
+
+    def draw(self, names: tuple[str, ...], *span: Any) -> faas_requests.Requests:
+        """The requests; the span is duration, seed and load scale."""
+        return faas_requests.azure_2021_requests(
+            *(self.path, names, *span), first_s=self.first_s, assignment=self.assignment
+        )
+
+
+Trace = Annotated[Azure2019 | Azure2021, Field(discriminator="kind")]
+
+
+def draw_requests(
+    functions: tuple[Any, ...], trace: Any, duration_s: float, seed: int, scale: float
+) -> faas_requests.Requests:
+    """All requests of a run: those of the trace if there is one."""
+    if trace is not None:
+        names = tuple(function.name for function in functions)
+        found: faas_requests.Requests = trace.draw(names, duration_s, seed, scale)
+        return found
+    profiles = {function.name: function.requests.profile() for function in functions}
+    return faas_requests.draw_requests(profiles, duration_s, seed, scale)

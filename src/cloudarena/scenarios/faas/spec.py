@@ -1,0 +1,202 @@
+"""What a user writes for a faas scenario, validated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from cloudarena.contract import (
+    Metric,
+    Observer,
+    Plot,
+    RecordLevel,
+    Scenario,
+    Spec,
+    TradeOff,
+)
+from cloudarena.policies import PolicyBook
+from cloudarena.scenarios.faas.devices import Devices, NodePower, Topology
+from cloudarena.scenarios.faas.functions import Function
+from cloudarena.scenarios.faas.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS, TRADE_OFFS
+from cloudarena.scenarios.faas.policies import policy as built_in_policies
+from cloudarena.scenarios.faas.sources import REQUEST_KINDS, Trace
+from cloudarena.scenarios.faas.state import PREDICATES, PRIORITIES
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.faas.simulation import FaasSimulation
+
+Predicate = Literal["fits-resources", "can-run", "has-accelerator", "free-accelerator-memory"]
+PriorityName = Literal[
+    "balanced-resources",
+    "least-requested",
+    "image-locality",
+    "data-locality",
+    "locality-type",
+    "capability",
+    "execution-time",
+    "contention",
+    "energy-efficiency",
+    "least-power",
+]
+
+
+class Network(Spec):
+    """What crosses the network. Without a topology, bytes move at ``bandwidth_mbps`` each."""
+
+    requests: bool = False
+    """Whether requests and responses cross it; else they are there at once."""
+    bandwidth_mbps: float = Field(1000.0, gt=0, le=1e9)
+    preloaded: bool = False
+    """Whether all images are on all nodes at the start; else they are pulled."""
+    copies: int | None = Field(None, ge=1)
+    """How many storage nodes hold each function's data; all by default."""
+
+
+class Priority(Spec):
+    """A priority and its weight."""
+
+    name: PriorityName
+    weight: float = Field(1.0, ge=-1000, le=1000)
+
+
+class Scheduler(Spec):
+    """Predicates that a node must pass, and priorities whose weighted sum chooses among them."""
+
+    predicates: tuple[Predicate, ...] = PREDICATES  # type: ignore[assignment]
+    priorities: tuple[Priority, ...] = (
+        Priority(name="balanced-resources"),
+        Priority(name="least-requested"),
+        Priority(name="image-locality"),
+    )
+    delay_s: float = Field(0.0, ge=0, le=1e6)
+    """How long the scheduler takes for a replica."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_are_priorities(cls, data: Any) -> Any:
+        """A bare name of a priority has the weight 1."""
+        if isinstance(data, dict) and isinstance(data.get("priorities"), (list, tuple)):
+            given = [{"name": p} if isinstance(p, str) else p for p in data["priorities"]]
+            return {**data, "priorities": given}
+        return data
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Scheduler:
+        names = [priority.name for priority in self.priorities]
+        for name in names:
+            if names.count(name) > 1:
+                raise PydanticCustomError("not_allowed", f"priorities: {name!r} stands twice")
+        if "can-run" not in self.predicates:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"predicates: {list(self.predicates)} are not allowed: can-run must be there",
+            )
+        return self
+
+    def weights(self) -> list[float]:
+        """The weight of each priority."""
+        given = {priority.name: priority.weight for priority in self.priorities}
+        return [given.get(name, 0.0) for name in PRIORITIES]  # type: ignore[call-overload]
+
+
+class Contention(Spec):
+    """How invocations on a node slow each other down; see the page of the scenario."""
+
+    model: Literal["shared", "none"] = "shared"
+    memory_saturation: float = Field(0.8, gt=0, le=1)
+    """The share of a device's cores whose memory-bound work saturates the memory bus."""
+
+
+class Carbon(Spec):
+    """The grid's intensity in g/kWh: one number, or rows of [second, intensity], each held."""
+
+    g_per_kwh: float = Field(300.0, ge=0)
+    series: tuple[tuple[float, Annotated[float, Field(ge=0)]], ...] = ()
+
+    @model_validator(mode="after")
+    def _rising(self) -> Carbon:
+        times = [time for time, _ in self.series]
+        if times and (times[0] != 0 or sorted(set(times)) != times):
+            raise PydanticCustomError(
+                "not_allowed", f"series: times {times} are not allowed: from 0 on, rising"
+            )
+        return self
+
+
+class Prices(Spec):
+    """What is paid for."""
+
+    kwh_usd: float = Field(0.25, ge=0)
+    request_usd: float = Field(0.0, ge=0)
+    gb_second_usd: float = Field(0.0, ge=0)
+    """For the memory that replicas ask for."""
+
+
+class FaasScenario(Scenario):
+    """Where replicas of functions run, at the edge and in the cloud, and how many there are."""
+
+    kind: ClassVar[str] = "faas"
+    measures: ClassVar[tuple[Metric, ...]] = METRICS
+    headline: ClassVar[str] = HEADLINE
+    highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
+    plots: ClassVar[tuple[Plot, ...]] = PLOTS
+    trade_offs: ClassVar[tuple[TradeOff, ...]] = TRADE_OFFS
+    example: ClassVar[str] = "faas/edge-energy"
+    default_policy: ClassVar[str] = "spec"
+    book: ClassVar[PolicyBook] = built_in_policies
+
+    scenario: Literal["faas"]
+    duration_s: float = Field(3600.0, gt=0, le=1e9)
+    load_scale: float = Field(1.0, gt=0, le=1e6)
+    """Multiplies every request rate."""
+    devices: Devices
+    topology: Topology = Topology()
+    network: Network = Network()
+    functions: tuple[Function, ...] = Field(min_length=1, max_length=10_000)
+    trace: Trace | None = None
+    """Requests for all functions, in place of their own."""
+    scheduler: Scheduler = Scheduler()
+    router: Literal["round-robin", "least-loaded", "random", "locality", "newest"] = "round-robin"
+    contention: Contention = Contention()
+    power: NodePower = NodePower()
+    carbon: Carbon = Carbon()
+    prices: Prices = Prices()
+    sample_s: float = Field(10.0, gt=0)
+    """The step of the series of power."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> FaasScenario:
+        names = [function.name for function in self.functions]
+        for name in names:
+            if names.count(name) > 1:
+                raise PydanticCustomError("not_allowed", f"functions: {name!r} stands twice")
+        if self.topology.kind == "none":
+            for key, wanted in (
+                ("network.requests: true", self.network.requests),
+                ("router: 'locality'", self.router == "locality"),
+            ):
+                if wanted:
+                    raise PydanticCustomError(
+                        "not_allowed", f"{key} is not allowed: it needs a topology"
+                    )
+        return self
+
+    @classmethod
+    def union_branches(cls) -> tuple[str, ...]:
+        """The kinds of requests, laws and power models."""
+        laws = ("constant", "exponential", "log-normal", "normal")
+        return (*REQUEST_KINDS, *laws, "linear", "points", "curve")
+
+    def start(self, seed: int = 0, record: RecordLevel | None = None) -> FaasSimulation:
+        """Begins a run."""
+        from cloudarena.scenarios.faas.simulation import FaasSimulation
+
+        return FaasSimulation(self, seed, record or self.record)
+
+    def observer(self, reward: str | None = None) -> Observer:
+        """Features, masks and rewards of placing and scaling."""
+        from cloudarena.scenarios.faas.observe import FaasObserver
+
+        return FaasObserver(self, reward or HEADLINE)

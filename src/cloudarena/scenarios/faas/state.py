@@ -1,0 +1,604 @@
+"""What a run of functions holds: arrays that the kernel changes and policies look at.
+
+Things of which there are many are records in one array: Numba passes each array of a NamedTuple as
+several arguments, and hundreds of them would take minutes to compile. Loads are whole millionths of
+a device, so that sums never drift. Times are seconds, sizes bytes, and CPU that is asked for
+millicores.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.engine.alarms import Alarms
+from cloudarena.engine.flows import Flows
+from cloudarena.engine.laws import Laws
+from cloudarena.workloads.faas_topology import Routes
+
+NONE = -1
+WHOLE = 1_000_000
+"""The load of a resource that is fully used."""
+
+CPU, ACCELERATOR, DISK, NETWORK, MEMORY, BUS = range(6)
+RESOURCES = ("cpu", "accelerator", "disk", "network", "memory", "bus")
+POWERED = 5
+"""Resources that draw power: all but the memory bus, which is in the CPU's."""
+
+EDGE, FOG, CLOUD = range(3)
+TIERS = ("edge", "fog", "cloud")
+NO_ACCELERATOR, WITH_GPU, WITH_TPU = range(3)
+ACCELERATORS = ("none", "gpu", "tpu")
+
+ON, OFF, BOOTING = range(3)
+"""States of a node."""
+
+FREE, SCHEDULED, PULLING, STARTING, SETTING_UP, RUNNING, DRAINING, STOPPED = range(8)
+PHASES = ("scheduled", "pulling", "starting", "setting_up", "running", "draining", "stopped")
+"""The phases of a replica's life, in order, from SCHEDULED on."""
+
+UNUSED, REQUESTING, WAITING, QUEUED, DOWNLOADING, EXECUTING, UPLOADING, RESPONDING = range(8)
+"""Where a request is: WAITING for a replica, QUEUED at one."""
+
+UNFINISHED, COMPLETED, REJECTED, TIMED_OUT = range(4)
+OUTCOMES = ("unfinished", "completed", "rejected", "timed_out")
+
+ROUND_ROBIN, LEAST_LOADED, RANDOM, LOCALITY, NEWEST = range(5)
+ROUTERS = ("round-robin", "least-loaded", "random", "locality", "newest")
+
+FIXED, REQUEST_RATE, AVERAGE_REQUESTS, QUEUE_LENGTH, CPU_UTILISATION, PER_REQUEST = range(6)
+SCALERS = (
+    "none",
+    "request-rate",
+    "average-requests",
+    "queue-length",
+    "cpu-utilisation",
+    "per-request",
+)
+
+LINEAR, POINTS, CURVE = range(3)
+POWER_MODELS = ("linear", "points", "curve")
+
+FITS_RESOURCES, CAN_RUN, HAS_ACCELERATOR, FREE_ACCELERATOR_MEMORY = range(4)
+PREDICATES = ("fits-resources", "can-run", "has-accelerator", "free-accelerator-memory")
+
+(
+    BALANCED_RESOURCES,
+    LEAST_REQUESTED,
+    IMAGE_LOCALITY,
+    DATA_LOCALITY,
+    LOCALITY_TYPE,
+    CAPABILITY,
+    EXECUTION_TIME,
+    CONTENTION,
+    ENERGY_EFFICIENCY,
+    LEAST_POWER,
+) = range(10)
+PRIORITIES = (
+    "balanced-resources",
+    "least-requested",
+    "image-locality",
+    "data-locality",
+    "locality-type",
+    "capability",
+    "execution-time",
+    "contention",
+    "energy-efficiency",
+    "least-power",
+)
+
+PULL, SETUP, DOWNLOAD, UPLOAD, REQUEST, RESPONSE = range(6)
+TRANSFERS = ("pull", "setup", "download", "upload", "request", "response")
+"""What a flow carries."""
+
+HISTORY = 65
+"""Ticks of a scaler that are remembered, and so the longest window in intervals, plus one."""
+
+
+class Replica(NamedTuple):
+    """The replica that is to be placed."""
+
+    function: int
+    number: int
+    """How many replicas were placed before, of all functions."""
+    replicas: int
+    """Replicas that the function has, without those that drain."""
+    wanted: int
+    """Replicas that it should have."""
+    now: float
+    weights: NDArray[np.float64]  # (priorities,): of the spec's scheduler
+    parameters: NDArray[np.float64]
+    """What the policy's name was given, in the order in which the policy declares it."""
+
+
+class Nodes(NamedTuple):
+    """What a placer sees of the nodes: one entry each, where nothing else is said."""
+
+    valid: NDArray[np.bool_]
+    """Whether the spec's predicates let the replica run there."""
+    variant: NDArray[np.int64]
+    """The variant of the function that would run there: the first of its ranking that may; -1."""
+    device_type: NDArray[np.int64]
+    tier: NDArray[np.int64]
+    """EDGE, FOG or CLOUD."""
+    accelerator: NDArray[np.int64]
+    cores: NDArray[np.int64]
+    free_cpu: NDArray[np.int64]
+    """Millicores that no replica has asked for."""
+    memory: NDArray[np.int64]
+    free_memory: NDArray[np.int64]
+    accelerator_memory: NDArray[np.int64]
+    """Bytes; a TPU has room for one replica."""
+    free_accelerator_memory: NDArray[np.int64]
+    state: NDArray[np.int64]
+    """ON, OFF or BOOTING."""
+    replicas: NDArray[np.int64]
+    running: NDArray[np.int64]
+    """Invocations that execute."""
+    load: NDArray[np.int64]  # (nodes, resources): claims of what executes, millionths
+    power_w: NDArray[np.float64]
+    idle_w: NDArray[np.float64]
+    execution_s: NDArray[np.float64]
+    """The mean time of an invocation there, alone on the node; infinity if it cannot run."""
+    invocation_j: NDArray[np.float64]
+    """Energy of an invocation there, alone; with the idle power of a node without replicas."""
+    added_w: NDArray[np.float64]
+    """Power that a busy worker adds there, with the idle power of a node that has no replica."""
+    pull_s: NDArray[np.float64]
+    """The least time for the image to get there; 0 if it is there."""
+    data_s: NDArray[np.float64]
+    """The least time for the function's data to get there and back."""
+    scores: NDArray[np.float64]  # (priorities, nodes): 0 to 10, higher is better
+
+
+_REAL = ("power_w", "idle_w", "execution_s", "invocation_j", "added_w", "pull_s", "data_s")
+NODE = np.dtype(
+    [
+        ("valid", np.bool_),
+        *((name, np.float64) for name in _REAL),
+        *(
+            (name, np.int64)
+            for name in Nodes._fields
+            if name not in (*_REAL, "valid", "load", "scores")
+        ),
+    ],
+    align=True,
+)
+"""The same as one record for each node, which is how the kernel keeps it."""
+
+
+def seen_nodes(load: NDArray[np.int64], scores: NDArray[np.float64]) -> Nodes:
+    """Arrays for what a placer sees, beside the load and the scores that the kernel keeps."""
+    kinds = {name: NODE[name] for name in NODE.names or ()}
+    columns = {name: np.zeros(len(load), kind) for name, kind in kinds.items()}
+    return Nodes(**columns, load=load, scores=scores)
+
+
+class Scaling(NamedTuple):
+    """The function whose scaler is due."""
+
+    function: int
+    suggested: int
+    """What the spec's scaler would do."""
+    replicas: int
+    """Replicas that it should have, as decided last."""
+    ready: int
+    """Replicas that take requests."""
+    minimum: int
+    maximum: int
+    rate: float
+    """Requests a second that arrived in the window,"""
+    queue: float
+    """waiting requests on average in it,"""
+    cpu: float
+    """and CPU that was used of what its replicas asked for."""
+    running: int
+    """Invocations that hold a worker."""
+    waiting: int
+    """Requests that wait, now."""
+    since_change: float
+    """Seconds since the number of replicas was changed."""
+    now: float
+
+
+CARBON = np.dtype(
+    [
+        ("begin", np.float64),
+        ("g_per_j", np.float64),  # of the grid, until the next row
+        ("total", np.float64),  # its integral up to the begin
+    ]
+)
+
+
+class Rules(NamedTuple):
+    """The spec's numbers that the kernel needs."""
+
+    end_s: float
+    most_workers: int
+    """Of a replica of any function."""
+    router: int
+    contention: bool
+    requests_on_network: bool
+    network: bool
+    """Whether there is a topology; without one, bytes move at ``bandwidth`` each by itself."""
+    bandwidth: float
+    scheduling_s: float
+    off_after_s: float
+    """Empty nodes are switched off after so long; infinity: never."""
+    sample_s: float
+    execution_key: np.uint64
+    latency_key: np.uint64
+    origin_key: np.uint64
+    router_key: np.uint64
+    predicates: NDArray[np.bool_]
+    weights: NDArray[np.float64]  # (priorities,)
+    parameters: NDArray[np.float64]  # of the policy
+    carbon: NDArray[np.void]  # of CARBON
+
+
+METER = np.dtype(
+    [
+        ("model", np.int64),
+        ("coefficient_w", np.float64, (POWERED,)),  # W at full use, above idle
+        ("exponent", np.float64),  # of the curve
+        ("points", np.float64, (11,)),  # W above idle at 0, 10, ..., 100 % of CPU
+        ("off_w", np.float64),
+        ("boot_w", np.float64),
+        ("boot_s", np.float64),
+        ("since", np.float64),  # up to when the node has been metered
+        ("energy_j", np.float64),
+        ("carbon_g", np.float64),
+        ("spare_j", np.float64),  # idle energy while no replica was there: nobody's
+        ("unit_w", np.float64, (POWERED,)),  # power for a millionth of claim
+        ("unit_j", np.float64, (POWERED,)),  # its integral
+        ("share_w", np.float64),  # idle power for each replica that is there
+        ("share_j", np.float64),  # its integral
+        ("busy_s", np.float64),  # time with something executing
+        ("on_s", np.float64),  # time not switched off
+        ("cpu_s", np.float64),  # the integral of CPU utilisation
+        ("boots", np.int64),
+        ("hosted", np.int64),  # replicas placed there so far
+        ("first_slot", np.int64),  # list of the invocations that execute
+        ("first_replica", np.int64),  # list of the replicas that are there
+        ("pull", np.int64),  # the route from the registry,
+        ("pull_byte_s", np.float64),  # and how long a byte takes on it, alone
+        ("stretch", np.float64, (len(RESOURCES),)),  # by how much each is overbooked, at least 1
+    ]
+)
+"""Power and energy of the nodes."""
+
+
+VARIANT = np.dtype(
+    [
+        ("image", np.int64),
+        ("cpu", np.int64),
+        ("memory", np.int64),
+        ("accelerator", np.int64),
+        ("accelerator_memory", np.int64),
+        ("memory_bound", np.float64),  # the share of execution that waits for memory
+        ("cold_law", np.int64),  # of a replica's first request; -1: as of the others
+        ("setup_bytes", np.float64),  # fetched when a replica is set up,
+        ("input_bytes", np.float64),  # by each invocation before it executes,
+        ("output_bytes", np.float64),  # and stored after it
+    ]
+)
+"""The images of the functions, function by function as they are ranked."""
+
+
+FUNCTION = np.dtype(
+    [
+        ("first_variant", np.int64),
+        ("end_variant", np.int64),
+        ("workers", np.int64),
+        ("queue_limit", np.int64),
+        ("timeout_s", np.float64),
+        ("start_s", np.float64),
+        ("setup_s", np.float64),
+        ("bucket", np.int64),  # where its data is
+        ("request_bytes", np.float64),
+        ("response_bytes", np.float64),
+        # Scaling:
+        ("scaler", np.int64),
+        ("interval_s", np.float64),
+        ("window", np.int64),  # in intervals
+        ("threshold", np.float64),
+        ("lower_threshold", np.float64),
+        ("tolerance", np.float64),
+        ("step", np.int64),
+        ("minimum", np.int64),
+        ("maximum", np.int64),
+        ("cooldown_s", np.float64),
+        ("expiry_s", np.float64),
+        # What is:
+        ("wanted", np.int64),
+        ("placed", np.int64),  # replicas that are there, without those that drain
+        ("blocked", np.bool_),  # no node could take a replica; waits until something is free
+        ("ready", np.int64),
+        ("turn", np.int64),  # whose turn it is in round robin
+        ("first_waiting", np.int64),
+        ("last_waiting", np.int64),
+        ("waiting", np.int64),  # requests that wait for a replica,
+        ("queued", np.int64),  # and those that are queued at replicas
+        ("held", np.int64),  # workers that are held
+        ("changed_s", np.float64),
+        ("ticks", np.int64),
+        ("history", np.float64, (HISTORY, 4)),  # the integrals at the last ticks
+        ("cpu_asked", np.int64),  # millicores that its replicas have asked for,
+        ("cpu_used", np.float64),  # millicores that its invocations use,
+        ("integrals", np.float64, (4,)),  # of requests, waiting, used, asked
+        ("metered_s", np.float64),
+        # What was:
+        ("arrived", np.int64),
+        ("outcomes", np.int64, (len(OUTCOMES),)),
+        ("cold", np.int64),  # completed requests whose replica was not ready when they came
+        ("response_s", np.float64),
+        ("waited_s", np.float64),
+        ("executed_s", np.float64),
+        ("dynamic_j", np.float64),
+        ("idle_j", np.float64),
+        ("replica_s", np.float64),  # seconds that replicas were there,
+        ("memory_s", np.float64),  # and their memory in byte-seconds
+    ]
+)
+"""The functions."""
+
+
+REPLICA_SLOT = np.dtype(
+    [
+        ("state", np.int64),
+        ("number", np.int64),
+        ("function", np.int64),
+        ("variant", np.int64),
+        ("node", np.int64),
+        ("busy", np.int64),  # workers that are held
+        ("first", np.int64),
+        ("last", np.int64),
+        ("queued", np.int64),
+        ("coming", np.int64),  # requests on their way to it
+        ("served", np.int64),  # requests that it took up
+        ("since", np.float64),
+        ("flow", np.int64),  # that brings the data it needs first; -1
+        ("ready_s", np.float64),  # when it was ready first
+        ("share_j", np.float64),  # what the meter of idle shares of its node showed when it came
+        ("next", np.int64),
+        ("before", np.int64),
+    ]
+)
+"""Replicas in slots that are used again."""
+
+
+REQUEST_SLOT = np.dtype(
+    [
+        ("state", np.int64),
+        ("function", np.int64),
+        ("number", np.int64),  # its number among the requests of its function
+        ("replica", np.int64),
+        ("cold", np.bool_),
+        ("arrival", np.float64),
+        ("waited", np.float64),  # how long, up to when it began to wait last
+        ("start", np.float64),  # when it got its worker; not a number before
+        ("executed", np.float64),  # when it began to execute; in the end, how long it executed
+        ("since", np.float64),  # when it began to wait; while it executes, when its speed changed,
+        ("left", np.float64),  # and the seconds alone on the node that were left then
+        ("stretch", np.float64),
+        ("energy_j", np.float64),
+        ("unit_j", np.float64, (POWERED,)),  # what the meters showed at the begin
+        ("flow", np.int64),
+        ("next", np.int64),
+        ("before", np.int64),
+    ]
+)
+"""Requests that are in the system, in slots that are used again."""
+
+
+INVOCATION = np.dtype(
+    [
+        ("function", np.int32),
+        ("number", np.int64),
+        ("outcome", np.int8),
+        ("cold", np.bool_),
+        ("replica", np.int64),
+        ("node", np.int32),
+        ("arrival", np.float64),
+        ("start", np.float64),
+        ("finish", np.float64),
+        ("waited", np.float64),
+        ("executed", np.float64),
+        ("energy", np.float64),
+    ]
+)
+
+REPLICA = np.dtype(
+    [
+        ("function", np.int32),
+        ("variant", np.int32),
+        ("node", np.int32),
+        ("served", np.int64),
+        ("idle", np.float64),
+        *((phase, np.float64) for phase in PHASES),
+    ]
+)
+"""When each phase began."""
+
+CHANGE = np.dtype(
+    [
+        ("time", np.float64),
+        ("function", np.int32),
+        ("before", np.int64),
+        ("after", np.int64),
+        ("by_scaler", np.bool_),
+    ]
+)
+
+MOVED = np.dtype(
+    [
+        ("purpose", np.int8),
+        ("begin", np.float64),
+        ("end", np.float64),
+        ("node", np.int32),
+        ("other", np.int32),  # the point at the other end
+        ("outward", np.bool_),  # from the node
+        ("bytes", np.float64),
+        ("function", np.int32),
+    ]
+)
+"""A transfer over the network."""
+
+SAMPLE = np.dtype(
+    [
+        ("time", np.float64),
+        ("power", np.float64),
+        ("idle", np.float64),
+        ("nodes_on", np.int64),
+        ("replicas", np.int64),
+        ("running", np.int64),
+        ("waiting", np.int64),
+        ("carbon", np.float64),
+    ]
+)
+
+CLOCK = np.dtype(
+    [
+        ("now", np.float64),
+        ("pending", np.int64),  # the kind of decision, or 0
+        ("function", np.int64),  # that it is for
+        ("suggested", np.int64),
+        ("looks", np.bool_),  # whether replicas may be placed
+        ("arrived", np.int64),
+        ("completed", np.int64),
+        ("placed", np.int64),
+        ("spare_slots", np.int64),
+        ("spare_replicas", np.int64),
+        ("in_system", np.int64),
+        ("in_system_s", np.float64),  # its integral
+        ("metered_s", np.float64),
+        ("replicas", np.int64),
+        ("invocations", np.int64),  # rows
+        ("changes", np.int64),
+        ("moved", np.int64),
+        ("samples", np.int64),
+        ("next_sample", np.float64),
+        ("action", np.int64),  # the last one, for the message when it is not allowed
+    ]
+)
+
+
+class Records(NamedTuple):
+    """Rows for the tables; those that are not recorded have no room."""
+
+    invocations: NDArray[np.void]
+    replicas: NDArray[np.void]
+    changes: NDArray[np.void]
+    moved: NDArray[np.void]
+    samples: NDArray[np.void]
+    nodes: NDArray[np.float64]  # (samples, nodes, 2): power and CPU utilisation
+    all_rows: bool
+    """Of invocations and moves; else the first ones, as many as there is room for."""
+
+
+FLOW = np.dtype(
+    [
+        ("purpose", np.int64),
+        ("owner", np.int64),  # the replica or the request it is for; of a pull the image
+        ("begin", np.float64),
+        ("node", np.int64),
+        ("other", np.int64),  # the point at its other end
+    ]
+)
+"""What a flow is for."""
+
+HOLDER = np.dtype(
+    [
+        ("point", np.int64),  # the nearest that holds the bucket
+        ("fetch", np.int64),  # the route from there; -1 if it is the node itself
+        ("store", np.int64),  # and back
+        ("byte_s", np.float64),  # how long a byte takes, alone
+    ]
+)
+
+CLIENT = np.dtype(
+    [
+        ("ask", np.int64),  # the route of requests
+        ("answer", np.int64),  # and of responses
+        ("latency_s", np.float64),  # one way, on average
+    ]
+)
+
+
+class Paths(NamedTuple):
+    """The network, and what goes between which points of it."""
+
+    flows: Flows
+    purposes: NDArray[np.void]  # (flows,) of FLOW
+    holders: NDArray[np.void]  # (buckets, nodes) of HOLDER
+    clients: NDArray[np.void]  # (clients, nodes) of CLIENT
+    points: NDArray[np.int64]  # (clients,): where requests come from
+    registry: int
+    routes: Routes
+
+
+class Fits(NamedTuple):
+    """Images on devices, (variants, devices)."""
+
+    laws: Laws
+    """Of execution times, and of the latencies of hops."""
+    law: NDArray[np.int64]
+    """Of the time of execution; -1: cannot run."""
+    mean_s: NDArray[np.float64]
+    claim: NDArray[np.int64]  # (variants, devices, resources): of an invocation
+    image_bytes: NDArray[np.float64]
+
+
+class Images(NamedTuple):
+    """Images on nodes, (nodes, images)."""
+
+    state: NDArray[np.int64]
+    """0 absent, 1 on its way, 2 there."""
+    time: NDArray[np.float64]
+    """When one on its way is there; without a network."""
+
+
+class Due(NamedTuple):
+    """When something happens next."""
+
+    nodes: Alarms
+    """A node has booted, or is to be switched off."""
+    replicas: Alarms
+    """The phase of a replica ends, or it has been idle for too long."""
+    finishes: Alarms
+    """A request has executed, or its data or latency is over."""
+    timeouts: Alarms
+    scalers: Alarms
+
+
+class World(NamedTuple):
+    """Everything a run holds."""
+
+    rules: Rules
+    arrivals: NDArray[np.float64]
+    arriving: NDArray[np.int32]
+    """The function of each arrival."""
+    nodes: NDArray[np.void]  # of NODE: what placers see
+    load: NDArray[np.int64]  # (nodes, resources)
+    scores: NDArray[np.float64]  # (priorities, nodes)
+    meters: NDArray[np.void]  # (nodes,) of METER
+    images: Images
+    variants: NDArray[np.void]  # of VARIANT
+    fits: Fits
+    functions: NDArray[np.void]  # of FUNCTION
+    members: NDArray[np.int64]  # (functions, replicas): those that take requests, oldest first
+    replicas: NDArray[np.void]  # of REPLICA_SLOT
+    slots: NDArray[np.void]  # of REQUEST_SLOT
+    spare_replicas: NDArray[np.int64]
+    """Slots that are free, as a stack."""
+    spare_slots: NDArray[np.int64]
+    due: Due
+    paths: Paths
+    responses: NDArray[np.float64]
+    """Response times, in the order of completion,"""
+    responded: NDArray[np.int32]
+    """and their functions."""
+    records: Records
+    clock: NDArray[np.void]  # (1,) of CLOCK

@@ -1,0 +1,291 @@
+"""The tables of a run of functions. Times are seconds from the begin; null where it never was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cloudarena.scenarios.faas.metrics import (
+    function_energy_j,
+    node_carbon_g,
+    node_energy_j,
+    quantiles_s,
+    replica_seconds,
+)
+from cloudarena.scenarios.faas.state import (
+    COMPLETED,
+    EXECUTING,
+    FREE,
+    INVOCATION,
+    OFF,
+    OUTCOMES,
+    PHASES,
+    POWERED,
+    QUEUED,
+    REJECTED,
+    TIMED_OUT,
+    TRANSFERS,
+    UNFINISHED,
+    UNUSED,
+    WAITING,
+)
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.faas.simulation import FaasSimulation
+
+IDLE = "idle"
+"""The row of what no function has used."""
+
+
+def make_tables(run: FaasSimulation) -> dict[str, pa.Table]:
+    """All tables; without full recording the first invocations and flows, and no nodes_series."""
+    tables = {
+        "invocations": invocations_table(run),
+        "replicas": replicas_table(run),
+        "scaling": scaling_table(run),
+        "nodes": nodes_table(run),
+        "functions": functions_table(run),
+        "flows": flows_table(run),
+        "power": power_table(run),
+    }
+    if run.record == "full":
+        tables["nodes_series"] = nodes_series_table(run)
+    return tables
+
+
+def _or_null(values: NDArray[np.float64]) -> pa.Array:
+    return pa.array(values, mask=~np.isfinite(values))
+
+
+def _function_names(run: FaasSimulation, numbers: NDArray[Any]) -> pa.Array:
+    names = np.array([*(f.name for f in run.scenario.functions), ""], object)
+    return pa.array(names[numbers], pa.string(), mask=numbers < 0)
+
+
+def _node_names(run: FaasSimulation, numbers: NDArray[Any]) -> pa.Array:
+    names = np.array([*run.ground.names, ""], object)
+    return pa.array(names[numbers], pa.string(), mask=numbers < 0)
+
+
+def _unfinished_rows(run: FaasSimulation) -> NDArray[np.void]:
+    """The requests that are in the system, as rows of invocations."""
+    slots, replicas, meters = run.world.slots, run.world.replicas, run.world.meters
+    there = np.flatnonzero(slots["state"] != UNUSED)
+    rows = np.zeros(len(there), INVOCATION)
+    rows["function"], rows["number"] = slots["function"][there], slots["number"][there]
+    rows["outcome"], rows["cold"] = UNFINISHED, slots["cold"][there]
+    replica = slots["replica"][there]
+    rows["replica"] = np.where(replica >= 0, replicas["number"][replica], -1)
+    rows["node"] = np.where(replica >= 0, replicas["node"][replica], -1)
+    rows["arrival"], rows["start"] = slots["arrival"][there], slots["start"][there]
+    rows["finish"] = np.nan
+    state = slots["state"][there]
+    waits = (state == WAITING) | (state == QUEUED)
+    rows["waited"] = slots["waited"][there] + np.where(waits, run.now - slots["since"][there], 0.0)
+    executing = state == EXECUTING
+    executed = slots["executed"][there]
+    rows["executed"] = np.where(executing, run.now - executed, executed)
+    node, variant = rows["node"], replicas["variant"][replica]
+    claim = run.world.fits.claim[variant, run.world.nodes["device_type"][node], :POWERED]
+    units = (
+        meters["unit_j"][node] + meters["unit_w"][node] * (run.now - meters["since"][node])[:, None]
+    )
+    energy = (claim * (units - slots["unit_j"][there])).sum(axis=1)
+    rows["energy"] = np.where(executing, energy, slots["energy_j"][there])
+    return rows
+
+
+def invocations_table(run: FaasSimulation) -> pa.Table:
+    """One row per request, in the order in which they ended; those in the system last."""
+    done = run.world.records.invocations[: run.world.clock[0]["invocations"]]
+    rows = np.concatenate((done, _unfinished_rows(run)))
+    return pa.table(
+        {
+            "function": _function_names(run, rows["function"]),
+            "request": rows["number"],
+            "outcome": pa.array(np.array(OUTCOMES, object)[rows["outcome"]], pa.string()),
+            "node": _node_names(run, rows["node"]),
+            "replica": pa.array(rows["replica"], mask=rows["replica"] < 0),
+            "cold": rows["cold"],
+            "arrival_s": rows["arrival"],
+            "start_s": _or_null(rows["start"]),
+            "finish_s": _or_null(rows["finish"]),
+            "response_s": _or_null(rows["finish"] - rows["arrival"]),
+            "waited_s": rows["waited"],
+            "executed_s": rows["executed"],
+            "energy_j": rows["energy"],
+        }
+    )
+
+
+def replicas_table(run: FaasSimulation) -> pa.Table:
+    """One row per replica: when each phase of its life began, and how long each lasted."""
+    world, placed = run.world, int(run.world.clock[0]["placed"])
+    rows = world.records.replicas[:placed].copy()
+    there = np.flatnonzero(world.replicas["state"] != FREE)
+    number, node = world.replicas["number"][there], world.replicas["node"][there]
+    rows["served"][number] = world.replicas["served"][there]
+    meters = world.meters
+    share = meters["share_j"][node] + meters["share_w"][node] * (run.now - meters["since"][node])
+    rows["idle"][number] = share - world.replicas["share_j"][there]
+    columns: dict[str, Any] = {
+        "replica": np.arange(placed),
+        "function": _function_names(run, rows["function"]),
+        "image": pa.array(_image_names(run)[rows["variant"]], pa.string()),
+        "node": _node_names(run, rows["node"]),
+        "requests": rows["served"],
+        "idle_energy_j": rows["idle"],
+    }
+    begins = np.column_stack([rows[phase] for phase in PHASES])
+    for phase in PHASES:
+        columns[f"{phase}_s"] = _or_null(rows[phase])
+    # A phase lasts until the next that the replica came to, or until now.
+    following = np.full(placed, run.now)
+    for k in range(len(PHASES) - 2, -1, -1):
+        later = begins[:, k + 1]
+        following = np.where(np.isfinite(later), later, following)
+        columns[f"{PHASES[k]}_time_s"] = _or_null(following - begins[:, k])
+    return pa.table(columns)
+
+
+def _image_names(run: FaasSimulation) -> NDArray[Any]:
+    from cloudarena.workloads.faas_functions import FUNCTIONS
+
+    names: list[str] = []
+    for function in run.scenario.functions:
+        names.extend([function.name] if function.image else FUNCTIONS[function.name].images)
+    return np.array(names, object)
+
+
+def scaling_table(run: FaasSimulation) -> pa.Table:
+    """One row per change of the number of replicas that a function should have."""
+    rows = run.world.records.changes[: run.world.clock[0]["changes"]]
+    by = np.where(rows["by_scaler"], "scaler", "from-zero").astype(object)
+    return pa.table(
+        {
+            "time_s": rows["time"],
+            "function": _function_names(run, rows["function"]),
+            "before": rows["before"],
+            "after": rows["after"],
+            "by": pa.array(by, pa.string()),
+        }
+    )
+
+
+def nodes_table(run: FaasSimulation) -> pa.Table:
+    """One row per node: energy, carbon and use. ``cpu_utilisation`` is over the whole run."""
+    world, now = run.world, max(run.now, 1e-300)
+    meters, nodes = world.meters, world.nodes
+    count, since = len(nodes["device_type"]), run.now - meters["since"]
+    on = np.where(nodes["state"] != OFF, since, 0.0)
+    busy = np.where(nodes["running"] > 0, since, 0.0)
+    cpu = busy * np.minimum(world.load[:, 0] / 1e6, 1.0)
+    zones = run.ground.zones or [None] * count
+    return pa.table(
+        {
+            "node": pa.array(run.ground.names[:count], pa.string()),
+            "device": pa.array(run.ground.devices, pa.string()),
+            "zone": pa.array(zones, pa.string()),
+            "energy_j": node_energy_j(world),
+            "idle_energy_j": meters["spare_j"]
+            + np.where(nodes["replicas"] == 0, since, 0.0) * nodes["power_w"],
+            "carbon_g": node_carbon_g(world),
+            "cpu_utilisation": (meters["cpu_s"] + cpu) / now,
+            "busy_share": (meters["busy_s"] + busy) / now,
+            "on_share": (meters["on_s"] + on) / now,
+            "replicas": meters["hosted"],
+            "boots": meters["boots"],
+        }
+    )
+
+
+def functions_table(run: FaasSimulation) -> pa.Table:
+    """One row per function, and one, idle, for the energy of nodes without replicas."""
+    world = run.world
+    functions, completed = world.functions, int(world.clock[0]["completed"])
+    dynamic, idle = function_energy_j(world)
+    spare = float(np.sum(nodes_table(run)["idle_energy_j"].to_numpy()))
+    seconds, _ = replica_seconds(world)
+    count = len(functions["wanted"])
+    responses, responded = world.responses[:completed], world.responded[:completed]
+    tails = np.array([quantiles_s(responses[responded == f]) for f in range(count)])
+    done = functions["outcomes"][:, COMPLETED]
+    ended = functions["outcomes"].sum(axis=1)
+    per = np.maximum(done, 1)
+
+    def column(values: NDArray[Any], last: float = 0) -> NDArray[Any]:
+        return np.append(values, np.array(last, values.dtype))
+
+    return pa.table(
+        {
+            "function": pa.array([*(f.name for f in run.scenario.functions), IDLE], pa.string()),
+            "requests": column(functions["arrived"]),
+            "completed": column(done),
+            "rejected": column(functions["outcomes"][:, REJECTED]),
+            "timed_out": column(functions["outcomes"][:, TIMED_OUT]),
+            "unfinished": column(functions["arrived"] - ended),
+            "response_mean_s": column(functions["response_s"] / per),
+            "response_p50_s": column(tails[:, 0]),
+            "response_p95_s": column(tails[:, 1]),
+            "response_p99_s": column(tails[:, 2]),
+            "waited_mean_s": column(functions["waited_s"] / per),
+            "executed_mean_s": column(functions["executed_s"] / per),
+            "cold_starts": column(functions["cold"]),
+            "replicas_mean": column(seconds / max(run.now, 1e-300)),
+            "dynamic_energy_j": column(dynamic),
+            "idle_energy_j": column(idle, spare),
+            "energy_j": column(dynamic + idle, spare),
+        }
+    )
+
+
+def flows_table(run: FaasSimulation) -> pa.Table:
+    """One row per transfer over the network that has got there."""
+    rows = run.world.records.moved[: run.world.clock[0]["moved"]]
+    node, other, outward = rows["node"], rows["other"], rows["outward"]
+    return pa.table(
+        {
+            "purpose": pa.array(np.array(TRANSFERS, object)[rows["purpose"]], pa.string()),
+            "function": _function_names(run, rows["function"]),
+            "source": _node_names(run, np.where(outward, node, other)),
+            "target": _node_names(run, np.where(outward, other, node)),
+            "bytes": rows["bytes"],
+            "begin_s": rows["begin"],
+            "end_s": rows["end"],
+        }
+    )
+
+
+def power_table(run: FaasSimulation) -> pa.Table:
+    """All nodes together, every ``sample_s`` seconds."""
+    rows = run.world.records.samples[: run.world.clock[0]["samples"]]
+    return pa.table(
+        {
+            "time_s": rows["time"],
+            "power_w": rows["power"],
+            "idle_w": rows["idle"],
+            "dynamic_w": rows["power"] - rows["idle"],
+            "nodes_on": rows["nodes_on"],
+            "replicas": rows["replicas"],
+            "running": rows["running"],
+            "waiting": rows["waiting"],
+        }
+    )
+
+
+def nodes_series_table(run: FaasSimulation) -> pa.Table:
+    """Each node every ``sample_s`` seconds."""
+    world, samples = run.world, int(run.world.clock[0]["samples"])
+    count = len(world.nodes["device_type"])
+    return pa.table(
+        {
+            "tick": np.repeat(np.arange(samples), count),
+            "node": pa.array(list(run.ground.names[:count]) * samples, pa.string()),
+            "time_s": np.repeat(world.records.samples["time"][:samples], count),
+            "power_w": world.records.nodes[:samples, :, 0].reshape(-1),
+            "cpu_utilisation": world.records.nodes[:samples, :, 1].reshape(-1),
+        }
+    )

@@ -1,0 +1,193 @@
+"""Cases worked by hand."""
+
+import numpy as np
+import pytest
+from tests.scenarios.faas.cases import MB_S, column, function, scenario
+
+import cloudarena
+from cloudarena import simulate
+
+PHASES = ("scheduled", "pulling", "starting", "setting_up", "running", "draining")
+
+
+def phase_times(result, replica=0):
+    return [column(result, "replicas", f"{phase}_time_s")[replica] for phase in PHASES]
+
+
+def test_a_replica_goes_through_its_phases():
+    image = {"image_mb": MB_S, "setup_mb": 2 * MB_S}
+    spec = scenario(
+        function(rate=0.001, image=image, start_s=2.0, setup_s=3.0), scheduler={"delay_s": 0.5}
+    )
+    result = simulate(spec)
+    assert phase_times(result) == pytest.approx([0.5, 1.0, 2.0, 5.0, 91.5, None])
+    assert column(result, "invocations", "start_s") == pytest.approx([8.5])
+    assert column(result, "invocations", "cold") == [True]
+    assert result.metrics["queueing_share"] == pytest.approx(8.5 / 9.5)
+
+
+def test_replicas_of_one_image_share_its_pull():
+    both = [function(rate=0.001, image={"image_mb": 10 * MB_S}, scaling={"minimum": 2})]
+    result = simulate(scenario(*both))
+    assert column(result, "replicas", "running_s") == pytest.approx([10.0, 10.0])
+
+
+def test_a_later_replica_finds_the_image_there():
+    rule = {"by": "request-rate", "threshold": 0.5, "interval_s": 20, "step": 1, "maximum": 2}
+    result = simulate(
+        scenario(function(0.1, image={"image_mb": 10 * MB_S}, scaling=rule), duration_s=30)
+    )
+    assert column(result, "replicas", "running_s") == pytest.approx([10.0, 20.0])
+    assert column(result, "scaling", "after") == [2]
+
+
+def test_scaling_down_drains():
+    class Fewer:
+        """One replica, whatever the load."""
+
+        @staticmethod
+        def scale(scaling, rng):
+            return 1
+
+    rule = {"by": "average-requests", "start": 2, "interval_s": 10, "maximum": 2, "threshold": 1}
+    spec = scenario(function(15.0, rate=0.3, scaling=rule, workers=1), duration_s=60)
+    result = simulate(spec, Fewer())
+    # Round robin: the second replica has request 1, from 10/3 s on; request 3 comes at 10 s.
+    replicas = result.tables["replicas"].to_pylist()
+    assert replicas[1]["draining_s"] == 10.0
+    assert replicas[1]["stopped_s"] == pytest.approx(10 / 3 + 15)
+    assert replicas[1]["requests"] == 1
+    assert replicas[0]["draining_s"] is None
+
+
+def test_scale_to_zero_and_from_zero():
+    rule = {"by": "average-requests", "minimum": 0, "maximum": 5, "interval_s": 10, "threshold": 1}
+    result = simulate(scenario(function(2.0, rate=0.02, scaling=rule, start_s=3.0)))
+    rows = result.tables["scaling"].to_pylist()
+    assert [(row["time_s"], row["before"], row["after"], row["by"]) for row in rows] == [
+        (0.0, 0, 1, "from-zero"),
+        (20.0, 1, 0, "scaler"),
+        (50.0, 0, 1, "from-zero"),
+        (70.0, 1, 0, "scaler"),
+    ]
+    assert column(result, "invocations", "response_s") == [5.0, 5.0]
+    assert result.metrics["cold_starts"] == 2
+
+
+def test_requests_time_out_wherever_they_are():
+    result = simulate(scenario(function(3.0, rate=1.0, timeout_s=4.0), duration_s=10))
+    # One worker: request 0 runs from 0 to 3, request 1 from 3 until it is given up at 5, request 2
+    # from then until 6, and so on; request 6 would be given up at the end.
+    outcomes = column(result, "invocations", "outcome")
+    assert outcomes == ["completed"] + 5 * ["timed_out"] + 4 * ["unfinished"]
+    assert column(result, "invocations", "executed_s")[:4] == pytest.approx([3.0, 2.0, 1.0, 1.0])
+    assert result.metrics["requests"] == 10
+
+
+def test_a_full_queue_rejects():
+    result = simulate(scenario(function(10.0, rate=1.0, queue_limit=2), duration_s=9.5))
+    assert result.metrics["rejected"] == 7
+    assert result.metrics["unfinished"] == 3
+
+
+def test_energy_of_a_schedule_is_exact():
+    # A NUC: 6 W idle, 28 W for all of its CPU. Ten requests of 1 s with a quarter of it.
+    result = simulate(scenario(function(1.0, rate=0.1)))
+    energy = 6.0 * 100 + 10 * 0.25 * 28.0
+    assert result.metrics["energy_wh"] == pytest.approx(energy / 3600)
+    assert column(result, "functions", "energy_j") == pytest.approx([energy, 0.0])
+    assert column(result, "functions", "dynamic_energy_j") == pytest.approx([70.0, 0.0])
+    assert column(result, "invocations", "energy_j") == pytest.approx([7.0] * 10)
+    assert result.metrics["carbon_g"] == pytest.approx(energy / 3.6e6 * 300)
+    assert column(result, "nodes", "cpu_utilisation") == pytest.approx([0.025])
+
+
+def test_carbon_follows_the_grid():
+    carbon = {"series": [[0, 100], [50, 700]]}
+    result = simulate(scenario(function(1.0, rate=0.001), carbon=carbon))
+    dynamic = 7.0 * 100
+    assert result.metrics["carbon_g"] == pytest.approx((300 * 100 + 300 * 700 + dynamic) / 3.6e6)
+
+
+@pytest.mark.parametrize(
+    ("model", "watts"),
+    [
+        ({"model": "linear", "idle_w": 10, "cpu_w": 40}, 10 + 40 * 0.25),
+        ({"model": "points", "watts": [10, 20, 28, 34, 39, 43, 46, 48, 49, 50, 50]}, 31.0),
+        ({"model": "curve", "idle_w": 10, "busy_w": 50, "r": 2}, 10 + 40 * (0.5 - 0.0625)),
+    ],
+)
+def test_power_models(model, watts):
+    result = simulate(
+        scenario(function(50.0, rate=0.001), power={"devices": {"nuc": model}}), record="full"
+    )
+    power = column(result, "power", "power_w")
+    assert power[0] == pytest.approx(watts)
+    assert power[-1] == 10.0
+    assert result.metrics["energy_wh"] * 3600 == pytest.approx(50 * watts + 50 * 10)
+
+
+def test_overbooked_cores_are_shared():
+    image = {"use": {"cpu": 0.8}}
+    spec = scenario(
+        function(10.0, rate=0.2, image=image, workers=2, memory_bound=0.0), duration_s=40
+    )
+    # Request 0 alone until 5 s; then two at a time, at 1 / 1.6.
+    rows = simulate(spec).tables["invocations"].to_pylist()
+    assert [row["start_s"] for row in rows[:2]] == [0.0, 5.0]
+    assert [row["finish_s"] for row in rows[:2]] == pytest.approx([13.0, 21.0])
+
+
+def test_empty_nodes_are_switched_off_and_boot():
+    rule = {"by": "average-requests", "minimum": 0, "maximum": 1, "interval_s": 10, "threshold": 1}
+    power = {"off_after_s": 5.0, "boot_s": 4.0, "boot_w": 20.0}
+    result = simulate(scenario(function(1.0, rate=0.02, scaling=rule), power=power))
+    # On from 0; replica until 20; off at 25; boots from 50 to 54; replica until 70; off at 75.
+    energy = 6 * 25 + 20 * 4 + 6 * 21 + 2 * 7
+    assert result.metrics["energy_wh"] * 3600 == pytest.approx(energy)
+    assert column(result, "nodes", "boots") == [1]
+    assert column(result, "invocations", "response_s") == [1.0, 5.0]
+
+
+def test_predicates_choose_the_nodes():
+    spec = cloudarena.load(
+        {
+            "scenario": "faas",
+            "duration_s": 10,
+            "devices": {"types": {"rpi3": 1, "nano": 1, "coral": 1, "xeongpu": 1}},
+            "functions": [{"name": "resnet50-training", "scaling": {"minimum": 1}}],
+        }
+    )
+    decision = spec.start(0).decision
+    assert decision.valid.tolist() == [False, True, False, True]
+    assert np.isfinite(decision.nodes.execution_s).tolist() == [False, True, False, True]
+
+
+def test_a_tpu_has_room_for_one_replica():
+    spec = cloudarena.load(
+        {
+            "scenario": "faas",
+            "duration_s": 10,
+            "devices": {"types": {"coral": 1}},
+            "functions": [{"name": "mobilenet-inference", "scaling": {"minimum": 2}}],
+        }
+    )
+    result = simulate(spec)
+    images = column(result, "replicas", "image")
+    assert images == ["mobilenet-inference-tpu", "mobilenet-inference-tflite"]
+
+
+def test_round_robin_goes_round():
+    spec = scenario(
+        function(0.1, rate=1.0, scaling={"minimum": 3}), duration_s=6.5, router="round-robin"
+    )
+    assert column(simulate(spec), "invocations", "replica") == [0, 1, 2, 0, 1, 2, 0]
+
+
+def test_placements_that_do_not_fit_wait_until_something_ends():
+    wide = function(1.0, rate=0.001, image={"cpu_millicores": 3000})
+    second = {**wide, "name": "g", "scaling": {"minimum": 1, "maximum": 1}}
+    rule = {"by": "average-requests", "minimum": 0, "maximum": 1, "interval_s": 10, "threshold": 1}
+    result = simulate(scenario({**wide, "scaling": {**rule, "start": 1}}, second))
+    # The first has no requests after 10 s and ends at 20 s, when the second can be placed.
+    assert column(result, "replicas", "scheduled_s") == [0.0, 20.0]

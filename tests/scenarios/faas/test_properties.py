@@ -1,0 +1,122 @@
+"""What holds in every run."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.scenarios.faas.cases import function, scenario
+
+import cloudarena
+from cloudarena import simulate
+from cloudarena.errors import PolicyError
+from cloudarena.testing import check_policy
+
+SMALL = {"duration_s": 90, "devices.count": 30}
+
+
+def columns(result, table):
+    return {
+        name: result.tables[table][name].to_numpy() for name in result.tables[table].column_names
+    }
+
+
+def check_sums(result):
+    metrics, functions = result.metrics, columns(result, "functions")
+    ends = sum(metrics[name] for name in ("completed", "rejected", "timed_out", "unfinished"))
+    assert ends == metrics["requests"] == functions["requests"].sum()
+    energy = result.tables["nodes"]["energy_j"].to_numpy()
+    assert functions["energy_j"].sum() == pytest.approx(energy.sum(), rel=1e-9)
+    assert metrics["energy_wh"] * 3600 == pytest.approx(energy.sum(), rel=1e-12)
+    invocations = columns(result, "invocations")
+    dynamic = functions["dynamic_energy_j"].sum()
+    assert invocations["energy_j"].sum() == pytest.approx(dynamic, rel=1e-9)
+    assert metrics["requests"] == len(invocations["request"])
+
+
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 1000),
+    policy=st.sampled_from(["kubernetes", "least-power", "random", "highest-performance"]),
+    router=st.sampled_from(["round-robin", "least-loaded", "random", "locality"]),
+    requests=st.booleans(),
+    limits=st.booleans(),
+)
+def test_requests_and_energies_add_up(seed, policy, router, requests, limits):
+    changes = {**SMALL, "router": router, "network.requests": requests}
+    if limits:
+        changes |= {"functions[0].timeout_s": 8.0, "functions[2].queue_limit": 3}
+    spec = cloudarena.load("faas/urban-sensing", changes)
+    run = spec.start(seed, "full")
+    run.play(spec.book.resolve(policy))
+    result = run.result()
+    check_sums(result)
+    # Little's law: the requests in the system over time are the times that requests were there.
+    rows = columns(result, "invocations")
+    finish = rows["finish_s"]
+    there = np.where(np.isnan(finish), run.now, finish) - rows["arrival_s"]
+    assert run.world.clock[0]["in_system_s"] == pytest.approx(there.sum(), rel=1e-9)
+    assert (columns(result, "power")["dynamic_w"] >= -1e-9).all()
+    assert (rows["waited_s"] <= there + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"model": "linear", "idle_w": 10, "cpu_w": 40},
+        {"model": "points", "watts": [10, 20, 28, 34, 39, 43, 46, 48, 49, 50, 50]},
+        {"model": "curve", "idle_w": 10, "busy_w": 50},
+    ],
+)
+def test_power_rises_with_load(model):
+    energies = []
+    for rate in (0.01, 0.1, 0.3, 0.5, 1.0, 2.0):
+        work = function(2.0, rate=rate, workers=8)
+        spec = scenario(work, power={"devices": {"nuc": model}})
+        energies.append(simulate(spec, record="none").metrics["energy_wh"])
+    assert energies == sorted(energies)
+    assert len(set(energies)) == len(energies)
+
+
+def test_all_policies_see_the_same_work():
+    spec = cloudarena.load("faas/urban-sensing", SMALL)
+    rows = []
+    for policy in ("first-fit", "random"):
+        found = columns(simulate(spec, policy, record="full"), "invocations")
+        order = np.lexsort((found["request"], found["function"].astype(str)))
+        rows.append(found["arrival_s"][order])
+    assert np.array_equal(*rows)
+
+
+def test_weights_are_parameters():
+    spec = cloudarena.load("faas/urban-sensing", SMALL)
+    plain = simulate(spec, "energy-efficiency").metrics
+    zero = "weighted:execution-time=0:contention=0"
+    assert simulate(spec, zero).metrics == plain
+    with pytest.raises(PolicyError, match="speed=1"):
+        simulate(spec, "weighted:speed=1")
+
+
+def test_a_user_may_place_and_scale():
+    spec = cloudarena.load("faas/urban-sensing", SMALL)
+
+    def last(nodes, replica, rng):
+        """The last valid node."""
+        best = -1
+        for node in range(len(nodes.valid)):
+            if nodes.valid[node]:
+                best = node
+        return best
+
+    def most(scaling, rng):
+        """As many as may be."""
+        return scaling.maximum
+
+    class Both:
+        """The last valid node, as many as may be."""
+
+        place, scale = staticmethod(last), staticmethod(most)
+
+    for policy in (last, most, Both):
+        check_policy(policy, spec)
+    more = simulate(spec, most).metrics["replicas_mean"]
+    assert more > simulate(spec).metrics["replicas_mean"]

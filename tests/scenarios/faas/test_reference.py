@@ -1,0 +1,86 @@
+"""The kernel equals the slow, obvious model."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.scenarios.faas.reference import Reference
+
+import cloudarena
+from cloudarena import simulate
+
+
+@st.composite
+def functions(draw, name):
+    rule = {"minimum": draw(st.integers(0, 2)), "maximum": draw(st.integers(2, 5))}
+    if draw(st.booleans()) or rule["minimum"] == 0:
+        rule |= {
+            "by": "average-requests",
+            "interval_s": draw(st.sampled_from([5, 7])),
+            "window_s": draw(st.sampled_from([5, 14])),
+            "threshold": draw(st.sampled_from([0.3, 1.0])),
+            "cooldown_s": draw(st.sampled_from([0, 12])),
+        }
+    law = draw(
+        st.sampled_from(
+            [
+                {"law": "exponential", "mean_s": 1.5},
+                {"law": "log-normal", "sigma": 0.5, "scale": 1.0, "most": 4.0},
+            ]
+        )
+    )
+    return {
+        "name": name,
+        "requests": {"kind": "poisson", "rate": draw(st.sampled_from([0.2, 1.0]))},
+        "image": {
+            "execution": law,
+            "use": {"cpu": draw(st.sampled_from([0.1, 0.6]))},
+            "cpu_millicores": draw(st.sampled_from([500, 2000])),
+            "image_mb": draw(st.sampled_from([0, 300])),
+        },
+        "scaling": rule,
+        "workers": draw(st.integers(1, 3)),
+        "queue_limit": draw(st.sampled_from([None, 0, 2])),
+        "timeout_s": draw(st.sampled_from([None, 3.0])),
+        "start_s": draw(st.sampled_from([0.0, 1.7])),
+    }
+
+
+@st.composite
+def scenarios(draw):
+    names = ["f", "g"][: draw(st.integers(1, 2))]
+    return cloudarena.load(
+        {
+            "scenario": "faas",
+            "duration_s": 60,
+            "devices": {"types": {"nuc": draw(st.integers(1, 2)), "rpi4": 1}},
+            "functions": [draw(functions(name)) for name in names],
+            "contention": {"model": draw(st.sampled_from(["shared", "none"]))},
+            "power": {
+                "devices": {
+                    "rpi4": {"model": "linear", "idle_w": 2.9, "cpu_w": 6.0},
+                    "nuc": {"model": "linear", "idle_w": 6.0, "cpu_w": 28.0},
+                }
+            },
+        }
+    )
+
+
+@settings(max_examples=40)
+@given(scenario=scenarios(), seed=st.integers(0, 100))
+def test_every_request_ends_alike(scenario, seed):
+    result = simulate(scenario, "first-fit", seed, record="full")
+    reference = Reference(scenario, seed).run()
+    names = [function.name for function in scenario.functions]
+    found = {
+        (names.index(row["function"]), row["request"]): row
+        for row in result.tables["invocations"].to_pylist()
+    }
+    assert len(found) == len(reference.requests)
+    for request in reference.requests:
+        row = found[request.function, request.number]
+        assert row["outcome"] == request.outcome
+        assert row["arrival_s"] == request.arrival
+        assert row["start_s"] == pytest.approx(request.start, abs=1e-7)
+        assert row["finish_s"] == pytest.approx(request.finish, abs=1e-7)
+    energies = [node.energy for node in reference.nodes]
+    assert result.tables["nodes"]["energy_j"].to_pylist() == pytest.approx(energies)
