@@ -149,9 +149,19 @@
     };
   }
 
-  /* A mark for each policy, its intervals both ways, and a line through the front. */
+  /* A mark for each policy, its intervals both ways, and a line through the front. Where the means differ by an order of
+     magnitude the axis is logarithmic, or one bad policy would push all others into a corner. */
+  const WIDE = 20;
+  const isWide = (means) => Math.min(...means) > 0 && Math.max(...means) > WIDE * Math.min(...means);
   function tradeOffOption(pair) {
-    const across = metrics.get(pair.x).estimates, up = metrics.get(pair.y).estimates;
+    const onAxis = (estimates) => {
+      const means = estimates.map(({ mean }) => mean), wide = isWide(means);
+      const least = wide ? Math.min(...means) / 2 : -Infinity;
+      const kept = estimates.map((one) => ({ ...one, low: one.low === null ? null : Math.max(one.low, least) }));
+      return [kept, wide ? "log" : "value"];
+    };
+    const [across, xType] = onAxis(metrics.get(pair.x).estimates);
+    const [up, yType] = onAxis(metrics.get(pair.y).estimates);
     const line = (data, colour) => ({
       type: "line", data, silent: true, symbol: "none", z: 2, lineStyle: { color: colour, width: 1.5 },
     });
@@ -171,15 +181,15 @@
         itemStyle: { color: colour, borderColor: theme.surface, borderWidth: 1, opacity: 1 },
       });
     });
-    const axis = (name, gap) => ({
-      type: "value", scale: true, name, nameLocation: "middle", nameGap: gap, nameTextStyle: { color: theme.muted },
+    const axis = (name, gap, type) => ({
+      type, scale: true, name, nameLocation: "middle", nameGap: gap, nameTextStyle: { color: theme.muted },
       axisLabel: { color: theme.muted, formatter: tick, hideOverlap: true }, splitLine: { lineStyle: { color: theme.line } },
     });
     return {
       animation: false,
       textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: theme.text },
       grid: { left: 70, right: 140, top: 12, bottom: 48, outerBoundsMode: "none" },
-      xAxis: axis(pair.x, 28), yAxis: axis(pair.y, 50),
+      xAxis: axis(pair.x, 28, xType), yAxis: axis(pair.y, 50, yType),
       tooltip: {
         ...tooltipStyle(), trigger: "item",
         formatter: ({ seriesName }) => {
