@@ -116,11 +116,13 @@ def test_convert_openb(cloudarena, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["describe"], "nothing to describe: give a folder, a spec, or --vmtable"),
+        (["describe"], "nothing to describe: give a file, a folder, a spec, or --vmtable"),
         (["describe", "--vmtable", "a.csv"], "--vmtable and --readings go together"),
         (["describe", "."], "is not a trace: needed are files (.parquet, .csv, .csv.gz)"),
         (["describe", "vm/azure-like-20k"], "neither a file nor a scenario of the catalogue"),
-        (["describe", "some.csv"], "some.csv: is a file: give its folder, or --vmtable"),
+        (["describe", "some.csv"], "some.csv: is of no known format: give --format, one of"),
+        (["describe", "some.csv", "--format", "x"], "--format: 'x' is not allowed: one of clouds"),
+        (["describe", "some.csv", "--format", "dax"], "some.csv"),
         (["generate", "azure-like", "--vms", "0", "--out", "x"], "vms: 0 is not allowed"),
         (
             ["generate", "azure-like", "--vms", "9", "--concurrent", "-1", "--out", "x"],

@@ -1,5 +1,6 @@
 """``cloudarena trace`` for workflows."""
 
+import gzip
 import json
 from types import SimpleNamespace
 
@@ -60,6 +61,25 @@ def test_convert_and_describe(cloudarena, tmp_path, name, text, figures):
     assert told["edges"] == told["workflows"]
     for figure, value in figures.items():
         assert told[figure] == pytest.approx(value), figure
+    code, shown, _ = cloudarena("trace", "describe", trace, "--format", name, "--json")
+    assert (code, json.loads(shown)) == (0, {str(trace): told})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "figures"),
+    [
+        ("a.dax", DAX, {"functions": 2, "edges": 1, "levels_max": 2, "width_max": 1, "bytes": 5}),
+        ("a.json", WFFORMAT, {"functions": 2, "critical_path_max_s": 8.0}),
+        ("batch_task.csv", ALIBABA, {"jobs": 1, "tasks": 2, "edges": 1, "instances": 4}),
+        ("workflows.json.gz", NEUTRAL, {"workflows": 2, "functions": 4}),
+    ],
+)
+def test_describe_recognises_a_file(cloudarena, tmp_path, name, text, figures):
+    packed = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
+    (tmp_path / name).write_bytes(packed)
+    code, shown, err = cloudarena("trace", "describe", tmp_path / name, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(shown)[str(tmp_path / name)].items() >= figures.items()
 
 
 def test_several_files_arrive_by_a_law(cloudarena, tmp_path):

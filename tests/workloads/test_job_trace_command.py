@@ -54,7 +54,11 @@ def test_convert_and_describe(cloudarena, tmp_path, name, text, summary):
     assert made["out"] == str(out)
     code, shown, _ = cloudarena("trace", "describe", out, "--json")
     assert code == 0
-    assert json.loads(shown)[str(out)]["jobs"] == made["written_jobs"] == made["jobs"]
+    figures = json.loads(shown)[str(out)]
+    assert figures["jobs"] == made["written_jobs"] == made["jobs"]
+    for options in ([], ["--format", name]):
+        code, shown, _ = cloudarena("trace", "describe", trace, *options, "--json")
+        assert (code, json.loads(shown)) == (0, {str(trace): figures}), options
 
 
 def test_convert_some_jobs(cloudarena, tmp_path):

@@ -31,6 +31,8 @@ class TraceKind(Protocol):
     """Commands of ``trace convert``, by the name of the format they read."""
     GENERATORS: Mapping[str, Callable[..., None]]
     """Commands of ``trace generate``, by the name of the law."""
+    DESCRIBERS: Mapping[str, Callable[[Path, int], dict[str, Any]]]
+    """Figures of a file under a seed, by the name of its format among the converters."""
 
     def describe_files(self, files: Mapping[str, Path]) -> dict[str, Any]:
         """The figures of a trace in neutral form, given its files by name."""
@@ -72,8 +74,18 @@ def describe(
         list[str] | None,
         typer.Argument(
             metavar="PATH",
-            help="Folders with a trace, YAML files or names of the catalogue.",
+            help="Traces as they were published, folders with a trace, YAML files or names of "
+            "the catalogue.",
             show_default=False,
+        ),
+    ] = None,
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Reads files as this format of `trace convert`.",
+            show_default="by what is in them",
         ),
     ] = None,
     vmtable: Annotated[
@@ -88,16 +100,18 @@ def describe(
 ) -> None:
     """The figures by which a trace is known: how many, how large, how long, how busy.
 
-    Example: cloudarena trace describe vm/azure-like-10k my-trace --seed 1
+    Example: cloudarena trace describe Montage_100.dax workflow/demo --seed 1
     """
-    figures = {trace: _describe(trace, seed, list(overrides or ())) for trace in traces or ()}
+    figures = {
+        trace: _describe(trace, file_format, seed, list(overrides or ())) for trace in traces or ()
+    }
     if (vmtable is None) != (readings is None):
         raise CloudarenaError("--vmtable and --readings go together")
     if vmtable is not None and readings is not None:
         figures[str(vmtable)] = trace_vm.describe_files({"vmtable": vmtable, "readings": readings})
     if not figures:
         raise CloudarenaError(
-            "nothing to describe: give a folder, a spec, or --vmtable and --readings"
+            "nothing to describe: give a file, a folder, a spec, or --vmtable and --readings"
         )
     if as_json:
         print_json(figures)
@@ -105,12 +119,14 @@ def describe(
     _print_figures(figures)
 
 
-def _describe(trace: str, seed: int, overrides: list[str]) -> dict[str, Any]:
+def _describe(
+    trace: str, file_format: str | None, seed: int, overrides: list[str]
+) -> dict[str, Any]:
     path = Path(trace)
     if path.is_dir():
         return _describe_folder(path)
     if path.is_file() and path.suffix not in (".yaml", ".yml"):
-        raise TraceError(f"{trace}: is a file: give its folder, or --vmtable and --readings")
+        return _describe_file(path, file_format, seed)
     from cloudarena.catalogue import load
 
     scenario = load(trace, overrides)
@@ -134,6 +150,21 @@ def _describe_folder(folder: Path) -> dict[str, Any]:
             return kind.describe_files(files)
     known = "; ".join(f"{' and '.join(kind.FILES)} for {kind.KIND}" for kind in KINDS)
     raise TraceError(f"{folder}: is not a trace: needed are files ({', '.join(ENDINGS)}): {known}")
+
+
+def _describe_file(file: Path, file_format: str | None, seed: int) -> dict[str, Any]:
+    """The figures of a trace as it was published."""
+    from cloudarena.workloads.formats import recognise
+
+    describers = {name: one for kind in KINDS for name, one in kind.DESCRIBERS.items()}
+    name = file_format or recognise(file)
+    if name is None:
+        raise TraceError(
+            f"{file}: is of no known format: give --format, one of {', '.join(describers)}"
+        )
+    if name not in describers:
+        raise CloudarenaError(f"--format: {name!r} is not allowed: one of {', '.join(describers)}")
+    return describers[name](file, seed)
 
 
 def _print_figures(figures: Mapping[str, Mapping[str, Any]]) -> None:

@@ -40,6 +40,45 @@ def describe_scenario(scenario: Scenario, seed: int) -> dict[str, Any]:
     return describe(workload)
 
 
+def _describe_cloudsimpy(trace: Path, seed: int) -> dict[str, Any]:
+    from cloudarena.workloads.job_cloudsimpy import load_cloudsimpy
+    from cloudarena.workloads.jobs import describe
+
+    return describe(load_cloudsimpy(trace))
+
+
+def _describe_alibaba2018(trace: Path, seed: int) -> dict[str, Any]:
+    from cloudarena.workloads.job_alibaba2018 import load_alibaba2018
+    from cloudarena.workloads.jobs import describe
+
+    return describe(load_alibaba2018(trace))
+
+
+def _describe_swf(trace: Path, seed: int) -> dict[str, Any]:
+    from cloudarena.workloads.job_swf import load_swf
+    from cloudarena.workloads.jobs import describe
+
+    return describe(load_swf(trace))
+
+
+def _describe_borg(trace: Path, seed: int) -> dict[str, Any]:
+    from cloudarena.workloads.job_borg import load_borg
+    from cloudarena.workloads.jobs import describe
+
+    return describe(load_borg(trace))
+
+
+def _describe_openb(pods: Path, seed: int) -> dict[str, Any]:
+    from cloudarena.workloads.job_openb import load_openb_jobs
+    from cloudarena.workloads.jobs import describe
+
+    return describe(load_openb_jobs(pods))
+
+
+def _describe_jobs(trace: Path, seed: int) -> dict[str, Any]:
+    return describe_files({"jobs": trace})
+
+
 def convert_cloudsimpy(
     trace: Trace, out: Folder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
 ) -> None:
@@ -208,6 +247,14 @@ CONVERTERS: Mapping[str, Callable[..., None]] = {
     "borg-2019": convert_borg,
     "openb-jobs": convert_openb,
     "jobs": convert_jobs,
+}
+DESCRIBERS: Mapping[str, Callable[[Path, int], dict[str, Any]]] = {
+    "cloudsimpy-csv": _describe_cloudsimpy,
+    "alibaba-2018": _describe_alibaba2018,
+    "swf": _describe_swf,
+    "borg-2019": _describe_borg,
+    "openb-jobs": _describe_openb,
+    "jobs": _describe_jobs,
 }
 GENERATORS: Mapping[str, Callable[..., None]] = {
     "alibaba-like": generate_alibaba_like,

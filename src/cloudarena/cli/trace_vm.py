@@ -131,6 +131,8 @@ def generate_azure_like(
     _report({"vms": vms, "readings": len(workload.readings)}, out, as_json)
 
 
+DESCRIBERS: Mapping[str, Callable[[Path, int], dict[str, Any]]] = {}
+"""A table of VMs says little without its readings, which are other files."""
 CONVERTERS: Mapping[str, Callable[..., None]] = {
     "azure-v2": convert_azure_v2,
     "openb": convert_openb,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 KIND = "workflow"
 FILES: Sequence[str] = ("workflows.json",)
 SPEED = 1_000_000_000
+RESOURCES = "azure-like"
 
 Folder = Annotated[Path, typer.Option("--out", metavar="DIR", help="Writes the trace there.")]
 Documents = Annotated[
@@ -57,10 +58,43 @@ def describe_scenario(scenario: Scenario, seed: int) -> dict[str, Any]:
     return describe(workload, scenario.cluster.single_core_speed)  # type: ignore[attr-defined]
 
 
+def _describe_dax(document: Path, seed: int) -> dict[str, Any]:
+    from cloudarena.workloads.workflow_dax import read_dax
+
+    return _describe_template(read_dax, document, seed)
+
+
+def _describe_wfcommons(document: Path, seed: int) -> dict[str, Any]:
+    from cloudarena.workloads.workflow_wfformat import read_wfformat
+
+    return _describe_template(read_wfformat, document, seed)
+
+
+def _describe_template(
+    read: Callable[[Path], TimedWorkflow], document: Path, seed: int
+) -> dict[str, Any]:
+    from cloudarena.workloads.workflows import describe, lay_out
+
+    return describe(
+        lay_out(_templates(read, [document], RESOURCES, SPEED, seed), [0.0], [0]), SPEED
+    )
+
+
+def _describe_alibaba2018(trace: Path, seed: int) -> dict[str, Any]:
+    from cloudarena.workloads.workflow_alibaba2018 import load_alibaba2018_workflows
+    from cloudarena.workloads.workflows import describe
+
+    return describe(load_alibaba2018_workflows(trace), SPEED)
+
+
+def _describe_workflows(document: Path, seed: int) -> dict[str, Any]:
+    return describe_files({"workflows.json": document})
+
+
 def convert_dax(
     files: Documents,
     out: Folder,
-    resources: Resources = "azure-like",
+    resources: Resources = RESOURCES,
     workflows: Some = None,
     arrivals: Arrivals = "poisson",
     rate: Rate = 0.05,
@@ -82,7 +116,7 @@ def convert_dax(
 def convert_wfcommons(
     files: Documents,
     out: Folder,
-    resources: Resources = "azure-like",
+    resources: Resources = RESOURCES,
     workflows: Some = None,
     arrivals: Arrivals = "poisson",
     rate: Rate = 0.05,
@@ -203,7 +237,7 @@ def generate_workflows(
     runtime_scale: Annotated[float, typer.Option(help="Run times are so many times longer.")] = 1.0,
     resources: Annotated[
         str, typer.Option(help="Memory and parallelism: azure-like or one-core.")
-    ] = "azure-like",
+    ] = RESOURCES,
     single_core_speed: Speed = SPEED,
     seed: Seed = 0,
     as_json: Json = False,
@@ -236,6 +270,12 @@ CONVERTERS: Mapping[str, Callable[..., None]] = {
     "alibaba-2018-workflows": convert_alibaba2018,
     "azure-functions-2019": convert_azure_functions,
     "workflows": convert_workflows,
+}
+DESCRIBERS: Mapping[str, Callable[[Path, int], dict[str, Any]]] = {
+    "dax": _describe_dax,
+    "wfcommons": _describe_wfcommons,
+    "alibaba-2018-workflows": _describe_alibaba2018,
+    "workflows": _describe_workflows,
 }
 GENERATORS: Mapping[str, Callable[..., None]] = {"workflows": generate_workflows}
 

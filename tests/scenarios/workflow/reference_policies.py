@@ -43,7 +43,7 @@ class Choice:
         return self.question.bandwidths.transfer(self.question.function, self.question.nodes[place])
 
     def finish(self, place: int) -> Fraction:
-        """When the function would complete there, if it had its memory at once."""
+        """When the function would complete there, since it has its memory at once."""
         function, node, now = self.question.function, self.question.nodes[place], self.question.now
         function.memory = self.memory(place)
         begin = now + node.server.boot_left(now) + self.transfer(place)
@@ -78,19 +78,25 @@ def data_local(choice: Choice, place: int) -> Key:
 
 
 def earliest_finish(choice: Choice, place: int) -> Key:
-    return (choice.full(place), choice.finish(place))
+    if choice.full(place):
+        return (True, choice.load(place), place)
+    return (False, choice.finish(place))
 
 
 def cheapest(choice: Choice, place: int) -> Key:
-    return (choice.full(place), choice.rent(place), choice.finish(place))
+    if choice.full(place):
+        return (True, choice.load(place), place)
+    return (False, choice.rent(place), choice.finish(place))
 
 
 def weighted(choice: Choice, place: int) -> Key:
+    if choice.full(place):
+        return (True, choice.load(place), place)
     objective = choice.spec.objective
     weight, scale = exact(objective.weight), exact(objective.rent_scale)
     time = choice.finish(place) - choice.question.now
     cost = weight * time + (1 - weight) * scale * choice.rent(place)
-    return (choice.full(place), cost, choice.finish(place))
+    return (False, cost, choice.finish(place))
 
 
 def critical_path_first(choice: Choice, place: int) -> Key:

@@ -159,6 +159,16 @@ def test_earliest_finish_takes_nodes_with_memory_left_first() -> None:
     assert places(toy(flow(*work), servers=roomy), "earliest-finish") == [0, 0]
 
 
+@pytest.mark.parametrize(
+    "policy", ["earliest-finish", "cheapest", "weighted", "critical-path-first"]
+)
+def test_full_nodes_are_taken_by_load(policy: str) -> None:
+    # One fills each node; a forecast would send all others to the lower number, to wait there.
+    servers = [server("a", cpu=4, memory=512), server("b", cpu=2, memory=512)]
+    scenario = toy(flow(*[fn(1000, 512)] * 5), servers=servers, memory_options=[512])
+    assert places(scenario, policy) == [0, 1, 0, 0, 1]  # 1/4 and 1/2, 2/4 and 1/2, 3/4 and 1/2
+
+
 def test_cheapest_rents_the_cheap_server_and_stays() -> None:
     servers = [server("dear", rate=2), server("cheap", rate=1, latency=60)]
     # First the cheap one, for an hour. There the second costs nothing, nor does the third, at the

@@ -116,14 +116,14 @@ def extra_rent(nodes: Nodes, function: Function, node: int, finish: float) -> fl
 def lowest_cost_node(
     nodes: Nodes, function: Function, time_weight: float, rent_weight: float
 ) -> int:
-    """The node with the lowest weighted sum of time and rent; those with room come first."""
-    best, lowest, fits, soonest = 0, np.inf, False, np.inf
+    """The node with room and the lowest weighted sum of time and rent; else the least loaded.
+
+    A forecast does not see how long a function waits for memory, so it says nothing of full nodes.
+    """
+    best, lowest, soonest = -1, np.inf, np.inf
     for node in range(len(nodes.server)):
-        room = left_memory(nodes, function, node) >= 0
-        if fits and not room:
+        if left_memory(nodes, function, node) < 0:
             continue
-        if room and not fits:
-            lowest, soonest = np.inf, np.inf
         # A forecast costs more than a bound, which mostly is enough.
         finish = earliest_on(nodes, function, node)
         for exactly in (False, True):
@@ -132,10 +132,10 @@ def lowest_cost_node(
             if cost > lowest or (cost == lowest and finish >= soonest):
                 break
             if exactly:
-                best, lowest, fits, soonest = node, cost, room, finish
+                best, lowest, soonest = node, cost, finish
             else:
                 finish = finish_on(nodes, function, node)
-    return best
+    return best if best >= 0 else least_loaded_node(nodes)
 
 
 @policy("random")
@@ -190,7 +190,7 @@ def data_local(nodes: Nodes, function: Function, rng: np.random.Generator) -> Pl
 
 @policy("earliest-finish")
 def earliest_finish(nodes: Nodes, function: Function, rng: np.random.Generator) -> Placement:
-    """The node on which the function completes first by forecast; those with memory left first."""
+    """The node with memory left on which it completes first; the least loaded if there is none."""
     return placed(nodes, function, lowest_cost_node(nodes, function, 1.0, 0.0))
 
 
