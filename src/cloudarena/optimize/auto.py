@@ -79,7 +79,7 @@ def auto(
     if evaluations < size * rough + 2:
         why = (
             f"Blind pick: {evaluations:,} evaluations are not enough for a rough look "
-            f"({rough} replications) at each of {size:,} designs."
+            f"({rough} replications) at each of {size:,} designs and a second at the best."
         )
         return _because(why, blind_pick(problem, replications=replications, **shared, **claim))
 
