@@ -40,8 +40,8 @@ def auto(
     - Too few even for a rough look at all: a blind pick.
     - Else all are evaluated roughly, which every method below begins with, so nothing is lost. If
       the noise is so large that LOS would have to select more designs than the evaluations are
-      enough for, or so many that it saves nothing against Monte Carlo, budget allocation (OCBA; MOCBA for several objectives), or Monte Carlo for very
-      many designs.
+      enough for, or so many that it saves nothing against Monte Carlo, budget allocation (OCBA;
+      MOCBA for several objectives), or Monte Carlo for very many designs.
     - One objective and not too many designs: OCBA. Else LOS.
 
     Args:
