@@ -202,6 +202,7 @@ def test_bad_studies(study, message):
         ({"method": "los", "top": 3}, "top: is not allowed for method los"),
         ({"method": "los", "evaluations": 5}, "evaluations: 5 are not enough"),
         ({"method": "los", "workers": 0}, "workers: 0 is not allowed"),
+        ({"method": "monte-carlo", "final_rule": "x"}, "final_rule: 'x' is not allowed: one of"),
         ({"objectives": ["cost_usd", "cost_usd"]}, "each once"),
     ],
 )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cloudarena.errors import SpecError
 from cloudarena.optimize import Remembered, auto
 from cloudarena.optimize.synthetic import SyntheticProblem
 
@@ -28,6 +29,22 @@ def test_the_method_fits(problem, evaluations, method, words):
     if method in ("los", "ocba", "mocba"):
         assert selection.omega
         assert selection.noise >= 0.0
+
+
+def test_los_is_not_taken_where_it_would_say_itself_that_it_does_not_help():
+    """Eight designs that are all alike: all of them would have to be selected."""
+    alike = NormalProblem(np.zeros((8, 2)), 1.0)
+    selection = auto(alike, evaluations=1000, rough=5, at_least=8)
+    assert selection.method == "mocba"
+    assert selection.remark.startswith("LOS will not help here")
+    assert "saves nothing against Monte Carlo" in selection.remark
+
+
+def test_an_unknown_final_rule_is_refused_before_anything_is_evaluated():
+    problem = NormalProblem(np.arange(5.0), 1.0)
+    with pytest.raises(SpecError, match="final_rule: 'middle' is not allowed"):
+        auto(problem, evaluations=100, rough=2, final_rule="middle")
+    assert problem.calls == 0
 
 
 def test_the_rough_look_is_not_paid_twice():

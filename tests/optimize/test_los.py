@@ -277,3 +277,13 @@ def test_no_noise_and_no_spread_are_no_trouble():
         goods = good_sets(belief, 2, 3, np.random.default_rng(0))
         assert [len(good) for good in goods] == [5, 5, 5]
     assert math.isclose(alignment_probability(np.array([0]), 5, goods, 1), 3 / 4)
+
+
+def test_evaluations_for_the_first_look_only_choose_by_that():
+    """Means 0 to 49 with little noise: the first look shows the best, and nothing is left over."""
+    problem = NormalProblem(np.arange(50.0), 0.1)
+    selection = los(problem, rough=2, evaluations=100)
+    assert problem.calls == selection.evaluations == 100
+    assert selection.best == 0
+    assert selection.estimates.replications.tolist() == [2] * len(selection.selected)
+    assert selection.remark.startswith("No evaluations are left for a second look")

@@ -30,8 +30,9 @@ from cloudarena.experiments.study import (
     spec_changes,
 )
 from cloudarena.optimize import METHODS, Encoding, Objective, Problem, Progress, Selection
-from cloudarena.optimize.checks import Floats, Ints
+from cloudarena.optimize.checks import Floats, Ints, check_choice
 from cloudarena.optimize.remembered import Remembered
+from cloudarena.optimize.selection import FINAL_RULES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -344,6 +345,9 @@ def tune(
 
 def _options(methods: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """For each method the options that it takes; each must be taken by some method."""
+    if "final_rule" in options:
+        # Some methods come to it only at the end, when all evaluations are spent.
+        check_choice("final_rule", options["final_rule"], FINAL_RULES)
     given = {}
     for place, name in enumerate(methods):
         if name not in METHODS:

@@ -8,7 +8,7 @@ from typing import Any
 from cloudarena.engine.streams import stream
 from cloudarena.optimize.alignment import draws_for, good_sets, needed_designs
 from cloudarena.optimize.blind_pick import blind_pick
-from cloudarena.optimize.checks import check_probability, check_whole
+from cloudarena.optimize.checks import check_choice, check_probability, check_whole
 from cloudarena.optimize.los import los, rough_look
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.mocba import MOST_DESIGNS as MOST_ALLOCATED
@@ -18,7 +18,7 @@ from cloudarena.optimize.ocba import ocba
 from cloudarena.optimize.order import LOUD
 from cloudarena.optimize.problem import Problem
 from cloudarena.optimize.remembered import Remembered
-from cloudarena.optimize.selection import FinalRule, Selection
+from cloudarena.optimize.selection import FINAL_RULES, FinalRule, Selection
 
 
 def auto(
@@ -40,8 +40,8 @@ def auto(
     - Too few even for a rough look at all: a blind pick.
     - Else all are evaluated roughly, which every method below begins with, so nothing is lost. If
       the noise is so large that LOS would have to select more designs than the evaluations are
-      enough for, budget allocation (OCBA; MOCBA for several objectives), or Monte Carlo for very
-      many designs.
+      enough for, or so many that it saves nothing against Monte Carlo, budget allocation (OCBA;
+      MOCBA for several objectives), or Monte Carlo for very many designs.
     - One objective and not too many designs: OCBA. Else LOS.
 
     Args:
@@ -60,6 +60,7 @@ def auto(
     check_whole("rough", rough, 2, why="one tells nothing of the noise")
     check_whole("replications", replications, 2)
     check_probability("confidence", confidence)
+    check_choice("final_rule", final_rule, FINAL_RULES)
     size = problem.size
     shared: dict[str, Any] = {
         "evaluations": evaluations,
@@ -78,7 +79,7 @@ def auto(
     if evaluations < size * rough + 2:
         why = (
             f"Blind pick: {evaluations:,} evaluations are not enough for a rough look "
-            f"({rough} replications) at each of {size:,} designs."
+            f"({rough} replications) at each of {size:,} designs and a second at the best."
         )
         return _because(why, blind_pick(problem, replications=replications, **shared, **claim))
 
@@ -88,11 +89,18 @@ def auto(
     wanted = needed_designs(look.layer, goods, at_least, confidence)
     affordable = (evaluations - size * rough) // rough
     seen = f"the noise is {look.noise:.2g} and the order-performance curve is {look.omega}"
-    if wanted > affordable or look.noise >= LOUD:
+    saves_nothing = size * rough + wanted * replications >= size * replications
+    if wanted > affordable or look.noise >= LOUD or saves_nothing:
         why = (
             f"LOS will not help here: {seen}, so {wanted:,} of {size:,} designs would have to be "
-            f"selected, and what is left of the evaluations is enough for {max(affordable, 0):,}."
+            "selected, "
         )
+        if wanted > affordable:
+            why += f"and what is left of the evaluations is enough for {max(affordable, 0):,}."
+        elif saves_nothing:
+            why += "which saves nothing against Monte Carlo."
+        else:
+            why += "and those are hardly ordered by a rough look."
         if size > MOST_ALLOCATED:
             why += " Monte Carlo, since the designs are too many to allocate among."
             chosen = monte_carlo(known, replications=replications, **shared, **layered)
@@ -103,7 +111,10 @@ def auto(
             why += " MOCBA puts replications where they tell the front from the rest."
             chosen = mocba(known, first=rough, final_rule=final_rule, seed=seed, **shared)
     elif len(problem.objectives) == 1 and size <= MOST_ALLOCATED:
-        why = f"OCBA: one objective, and {seen}: the best can be told from its rivals."
+        why = (
+            f"OCBA: one objective, and {seen}; replications go where they tell the best from "
+            "its rivals."
+        )
         chosen = ocba(known, first=rough, **shared)
     else:
         why = f"LOS: {seen}, so {wanted:,} of {size:,} designs are enough for a proper look."

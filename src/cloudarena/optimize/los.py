@@ -71,7 +71,8 @@ def los(
         at_least: how many good designs shall be among the selected.
         confidence: with which probability; also the level of the intervals.
         size: how many designs are selected: by ``bootstrap``, by ``table``, or a number.
-        evaluations: at most so many in all: fewer replications, if need be fewer designs.
+        evaluations: at most so many in all: fewer replications, if need be fewer designs; if they
+            are enough for the first look only, the choice is by that.
         final_rule: how one of the front is chosen.
         seed: of the draws behind the claim, and of the final rule.
         watcher: is called with the progress.
@@ -84,10 +85,10 @@ def los(
     check_probability("confidence", confidence)
     check_choice("final_rule", final_rule, FINAL_RULES)
     _check_size(size, problem.size)
-    if evaluations is not None and evaluations < problem.size * rough + 2:
+    if evaluations is not None and evaluations < problem.size * rough:
         raise SpecError(
             f"evaluations: {evaluations:,} are not enough: {rough} for each of "
-            f"{problem.size:,} designs, and some more for the best"
+            f"{problem.size:,} designs"
         )
     meter = Meter(problem, problem.size * (rough + replications // 100), evaluations, watcher)
     look, belief = rough_look(meter, designs, rough)
@@ -108,8 +109,8 @@ def los(
         selected = first_in_order(look.moments.mean, size, look.layer)
 
     remark = _remark(look, len(selected), problem.size, rough, replications)
-    if evaluations is not None:
-        left = evaluations - meter.spent
+    left = None if evaluations is None else evaluations - meter.spent
+    if left is not None and left >= 2:
         affordable = max(1, left // rough)
         if len(selected) > affordable:
             remark = (
@@ -118,8 +119,15 @@ def los(
             )
             selected = first_in_order(look.moments.mean, affordable, look.layer)
         replications = min(replications, left // len(selected))
-    meter.expected = meter.spent + len(selected) * replications
-    losses = meter.estimate(selected, range(rough, rough + replications))
+    if left is not None and left < 2:
+        losses = look.moments.at(selected)
+        remark = (
+            "No evaluations are left for a second look: the objectives are those of the first, "
+            f"which flatters the selected. {remark}".strip()
+        )
+    else:
+        meter.expected = meter.spent + len(selected) * replications
+        losses = meter.estimate(selected, range(rough, rough + replications))
     claim = alignment_probability(selected, problem.size, goods, at_least)
     return select(
         problem,
