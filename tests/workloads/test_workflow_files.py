@@ -145,7 +145,7 @@ def changed(**entries):
         ({"workflows": [7]}, r"workflows\[0\]: 7 is not allowed: a mapping of keys"),
         ({"workflows": [PAIR], "arrivals": [0]}, "key 'arrivals' is not allowed: only single_core"),
         ({}, "templates: is missing"),
-        ([PAIR], "is not allowed: a mapping of keys"),
+        (7, "is not allowed: a mapping of keys"),
     ],
 )
 def test_mistakes(file, document, words):
