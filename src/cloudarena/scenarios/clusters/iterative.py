@@ -9,6 +9,7 @@ After chapters 5 and 6 of Zhang's thesis (Tsinghua, 2011).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any, Literal
 
 import numpy as np
@@ -71,7 +72,7 @@ class StageModel(ClusterModel):
         return np.stack([law.factors(rng, self.drawn_together) for law in self._laws], axis=1)
 
 
-class _Iterative:
+class _Iterative(ABC):
     """What the four have in common."""
 
     name = ""
@@ -113,13 +114,13 @@ class _Iterative:
         seconds = self._cost() * decision.decide_seconds or decision.stage_s
         return max(float(seconds), decision.least_stage_s)
 
+    @abstractmethod
     def _cost(self) -> int:
         """Evaluations of a decision."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
         """A share, and the evaluations spent on it."""
-        raise NotImplementedError
 
     def _best(
         self, model: StageModel, designs: Ints, first: int, replications: int
