@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import lean
+from cloudarena.engine.compiled import compiled, lean
 
 LOWEST = -(1 << 62)
 """Less than anything that is asked for: the value of a place that is empty."""
@@ -80,6 +80,12 @@ def _mend(nodes: NDArray[np.int64], node: int) -> None:
 def largest(index: Index) -> int:
     """The largest number of an index of one component; LOWEST if all places are empty."""
     return index.nodes[1, 0]
+
+
+@compiled
+def largest_vector(index: Index) -> NDArray[np.int64]:
+    """The largest value of each component over all places."""
+    return index.nodes[1]
 
 
 @lean

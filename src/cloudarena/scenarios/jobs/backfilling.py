@@ -13,7 +13,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.engine.calendar import Calendar, heapify, next_time, pop, size
 from cloudarena.engine.compiled import compiled, lean
+from cloudarena.engine.index import largest_vector
 from cloudarena.scenarios.jobs.policies import NOTHING, Start, as_many, policy
 from cloudarena.scenarios.jobs.queue import (
     UNBOUNDED,
@@ -50,6 +52,15 @@ def copies_in(free: NDArray[np.int64], tasks: Tasks, task: int, machine: int) ->
 
 
 @lean
+def is_within(tasks: Tasks, task: int, limit: NDArray[np.int64]) -> bool:
+    """Whether an instance of a task asks for no more than a limit."""
+    within = True
+    for r in range(4):
+        within &= tasks.demand[task, r] <= limit[r]
+    return within
+
+
+@lean
 def units_needed(tasks: Tasks, task: int) -> int:
     """How many instances must start together."""
     return tasks.waiting[task] if tasks.gang[task] else 1
@@ -58,52 +69,49 @@ def units_needed(tasks: Tasks, task: int) -> int:
 @compiled
 def head_start(tasks: Tasks, machines: Machines, head: int, free: NDArray[np.int64]) -> float:
     """When the head is expected to start; ``free`` becomes what is free of each machine then."""
-    rows = machines.active
-    ends = np.empty(len(rows))
-    for k in range(len(rows)):
-        ends[k] = expected_end(tasks, machines, rows[k])
-    order = np.argsort(ends)
-    needed, k = units_needed(tasks, head), 0
-    while k < len(order):
-        time = ends[order[k]]
-        while k < len(order) and ends[order[k]] == time:
-            row = rows[order[k]]
-            task, machine = machines.rows[row]["task"], machines.rows[row]["machine"]
+    count = len(machines.active)
+    ends = Calendar(
+        np.empty(count), np.zeros(count, np.int64), machines.active.copy(), np.full(2, count)
+    )
+    for k in range(count):
+        ends.times[k] = expected_end(tasks, machines, machines.active[k])
+    heapify(ends)
+    needed, copies = units_needed(tasks, head), 0
+    for m in range(len(machines.up)):
+        copies += min(needed, copies_in(free, tasks, head, m))
+    while size(ends) > 0:
+        time = next_time(ends)
+        while next_time(ends) == time:
+            row = machines.rows[pop(ends)]
+            copies -= min(needed, copies_in(free, tasks, head, row.machine))
             for r in range(4):
-                free[machine, r] += machines.rows[row]["count"] * tasks.demand[task, r]
-            k += 1
-        copies = 0
-        for m in range(len(machines.up)):
-            copies += min(needed, copies_in(free, tasks, head, m))
+                free[row.machine, r] += row.count * tasks.demand[row.task, r]
+            copies += min(needed, copies_in(free, tasks, head, row.machine))
         if copies >= needed:
             return time
     return np.inf
 
 
 @compiled
-def harmless_copies(
-    tasks: Tasks,
-    machines: Machines,
-    task: int,
-    machine: int,
-    head: int,
-    shadow: float,
-    free: NDArray[np.int64],
-) -> int:
-    """How many instances of a task may start on a machine and let the head start in time."""
-    copies = min(tasks.waiting[task], copies_that_fit(tasks, machines, task, machine))
-    if machines.now + tasks.duration[task] / machines.speed[machine] <= shadow:
-        return copies
-    elsewhere, needed = 0, units_needed(tasks, head)
+def spare_rooms(
+    tasks: Tasks, machines: Machines, head: int, free: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """What may be held of each machine from now past the start of the head, that finds ``free``.
+
+    A row for each machine, and in the last row the largest of them.
+    """
+    copies, needed = 0, units_needed(tasks, head)
     for m in range(len(machines.up)):
-        if m != machine:
-            elsewhere += min(needed, copies_in(free, tasks, head, m))
-    here = max(0, needed - elsewhere)
-    for r in range(4):
-        if tasks.demand[task, r] > 0:
-            spare = free[machine, r] - here * tasks.demand[head, r]
-            copies = min(copies, max(0, spare) // tasks.demand[task, r])
-    return copies
+        copies += min(needed, copies_in(free, tasks, head, m))
+    spare = np.full((len(machines.up) + 1, 4), -1)
+    for m in range(len(machines.up)):
+        elsewhere = copies - min(needed, copies_in(free, tasks, head, m))
+        here = max(0, needed - elsewhere)
+        for r in range(4):
+            left = free[m, r] - here * tasks.demand[head, r]
+            spare[m, r] = min(machines.free[m, r], max(0, left))
+            spare[-1, r] = max(spare[-1, r], spare[m, r])
+    return spare
 
 
 @compiled
@@ -133,25 +141,42 @@ def gang_is_harmless(
     return copies >= needed
 
 
+@compiled
+def harmless_start(
+    tasks: Tasks, machines: Machines, task: int, shadow: float, spare: NDArray[np.int64]
+) -> Start:
+    """The start of a task on the first machine where the head can still start in time."""
+    for m in range(len(machines.up)):
+        ends_before = machines.now + tasks.duration[task] / machines.speed[m] <= shadow
+        room = machines.free if ends_before else spare
+        copies = min(tasks.waiting[task], copies_in(room, tasks, task, m))
+        if copies > 0:
+            return task, m, copies
+    return NOTHING
+
+
 @policy("easy-backfilling", needs="durations")
 def easy_backfilling(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     """In order, but later tasks go ahead if the first one still starts as early as it could."""
     head = tasks.ready[0]
-    if can_start(tasks, machines, head):
+    if tasks.first == head:
         return as_many(tasks, machines, head, first_machine(tasks, machines, head))
     free = machines.free.copy()
     shadow = head_start(tasks, machines, head, free)
-    for task in tasks.ready[1:]:
-        if not can_start(tasks, machines, task):
+    spare = spare_rooms(tasks, machines, head, free)
+    fastest, largest_free = machines.speed.max(), largest_vector(machines.room)
+    for task in tasks.ready[np.searchsorted(tasks.ready, tasks.first) :]:
+        if tasks.gang[task]:
+            if can_start(tasks, machines, task):
+                for m in range(len(machines.up)):
+                    if gang_is_harmless(tasks, machines, task, m, head, shadow, free):
+                        return task, m, 1
             continue
-        for m in range(len(machines.up)):
-            if tasks.gang[task]:
-                if gang_is_harmless(tasks, machines, task, m, head, shadow, free):
-                    return task, m, 1
-            else:
-                copies = harmless_copies(tasks, machines, task, m, head, shadow, free)
-                if copies > 0:
-                    return task, m, copies
+        ends_before = machines.now + tasks.duration[task] / fastest <= shadow
+        if is_within(tasks, task, largest_free if ends_before else spare[-1]):
+            chosen = harmless_start(tasks, machines, task, shadow, spare)
+            if chosen != NOTHING:
+                return chosen
     return NOTHING
 
 
