@@ -1,6 +1,10 @@
 """Which machine runs which task of batch jobs and DAGs."""
 
-from cloudarena.scenarios.jobs import backfilling, batch  # noqa: F401 they register policies
+from cloudarena.scenarios.jobs import (  # noqa: F401 they register policies
+    backfilling,
+    batch,
+    conservative,
+)
 from cloudarena.scenarios.jobs.policies import NOTHING, policy
 from cloudarena.scenarios.jobs.simulation import JobsDecision, JobsSimulation
 from cloudarena.scenarios.jobs.spec import JobsScenario

@@ -1,11 +1,8 @@
-"""Backfilling: later tasks start early where they do not hold up those before them.
+"""EASY backfilling: later tasks start early where they do not hold up the first (Lifka 1995).
 
 Tasks are served in order of number. What runs is expected to end when its known duration (exact or
 estimated, as the spec says) is over; what runs longer, at the next moment. A reservation is for one
 instance, or for all instances of a gang at once. Machines that are down are not counted on.
-
-EASY (Lifka 1995) reserves for the first task alone; conservative backfilling (Mu'alem and
-Feitelson 2001) for every task before the one that is to start.
 """
 
 from __future__ import annotations
@@ -24,11 +21,6 @@ from cloudarena.scenarios.jobs.queue import (
     first_machine,
 )
 from cloudarena.scenarios.jobs.state import Machines, Tasks
-
-DEPTH = 256
-"""How many ready tasks conservative backfilling plans; those behind them wait their turn."""
-HOLDS = 4096
-"""How many reservations it makes at most; tasks for which there is none wait as well."""
 
 
 @lean
@@ -177,174 +169,4 @@ def easy_backfilling(tasks: Tasks, machines: Machines, rng: np.random.Generator)
             chosen = harmless_start(tasks, machines, task, shadow, spare)
             if chosen != NOTHING:
                 return chosen
-    return NOTHING
-
-
-@compiled
-def copies_throughout(
-    tasks: Tasks,
-    machines: Machines,
-    holds: NDArray[np.float64],
-    first_hold: NDArray[np.int64],
-    task: int,
-    machine: int,
-    begin: float,
-) -> int:
-    """How many instances of a task a machine has room for from ``begin`` to their expected end.
-
-    ``holds`` has a row (begin, end, task, count, next hold of the machine) per start, made or
-    planned.
-    """
-    if not machines.up[machine]:
-        return 0
-    end = begin + tasks.duration[task] / machines.speed[machine]
-    copies = UNBOUNDED
-    moment, k = begin, first_hold[machine]
-    while True:
-        room = UNBOUNDED
-        for r in range(4):
-            if tasks.demand[task, r] > 0:
-                free = machines.capacity[machine, r]
-                other = first_hold[machine]
-                while other >= 0:
-                    if holds[other, 0] <= moment < holds[other, 1]:
-                        free -= int(holds[other, 3]) * tasks.demand[int(holds[other, 2]), r]
-                    other = int(holds[other, 4])
-                room = min(room, max(0, free) // tasks.demand[task, r])
-        copies = min(copies, room)
-        # What is free changes for the worse only where another hold begins.
-        while k >= 0 and not begin < holds[k, 0] < end:
-            k = int(holds[k, 4])
-        if k < 0 or copies == 0:
-            return copies
-        moment = holds[k, 0]
-        k = int(holds[k, 4])
-
-
-@compiled
-def reserve(
-    tasks: Tasks,
-    machines: Machines,
-    holds: NDArray[np.float64],
-    first_hold: NDArray[np.int64],
-    length: int,
-    task: int,
-    machine: int,
-    begin: float,
-    count: int,
-) -> int:
-    """Plans a start; returns how many holds there are then."""
-    holds[length, 0] = begin
-    holds[length, 1] = begin + tasks.duration[task] / machines.speed[machine]
-    holds[length, 2] = task
-    holds[length, 3] = count
-    holds[length, 4] = first_hold[machine]
-    first_hold[machine] = length
-    return length + 1
-
-
-@lean
-def next_end(holds: NDArray[np.float64], length: int, moment: float) -> float:
-    """When the next of the holds after a moment ends; infinity if none does."""
-    end = np.inf
-    for k in range(length):
-        if moment < holds[k, 1] < end:
-            end = holds[k, 1]
-    return end
-
-
-@compiled
-def gang_start(
-    tasks: Tasks,
-    machines: Machines,
-    holds: NDArray[np.float64],
-    first_hold: NDArray[np.int64],
-    task: int,
-) -> int:
-    """The first machine from which a gang may start now without touching a plan; -1 if none."""
-    if not can_start(tasks, machines, task):
-        return -1
-    for machine in range(len(machines.up)):
-        left, good = tasks.waiting[task], True
-        for k in range(len(machines.up)):
-            m = (machine + k) % len(machines.up)
-            here = min(left, copies_that_fit(tasks, machines, task, m))
-            left -= here
-            if here > 0:
-                room = copies_throughout(tasks, machines, holds, first_hold, task, m, machines.now)
-                good &= room >= here
-        if good:
-            return machine
-    return -1
-
-
-@compiled
-def plan(
-    tasks: Tasks,
-    machines: Machines,
-    holds: NDArray[np.float64],
-    first_hold: NDArray[np.int64],
-    length: int,
-    task: int,
-) -> int:
-    """Reserves room for all waiting instances of a task, each as early as can be.
-
-    Returns how many holds there are then, or -1 if there are too many. Something can begin only
-    where something else ends.
-    """
-    left, moment = tasks.waiting[task], machines.now
-    while left > 0:
-        moment = next_end(holds, length, moment)
-        if moment == np.inf:
-            break
-        if tasks.gang[task]:
-            copies = 0
-            for m in range(len(machines.up)):
-                room = copies_throughout(tasks, machines, holds, first_hold, task, m, moment)
-                copies += min(left, room)
-            if copies < left:
-                continue
-        for m in range(len(machines.up)):
-            room = copies_throughout(tasks, machines, holds, first_hold, task, m, moment)
-            here = min(left, room)
-            if here > 0:
-                if length == len(holds):
-                    return -1
-                length = reserve(tasks, machines, holds, first_hold, length, task, m, moment, here)
-                left -= here
-    return length
-
-
-@policy("conservative-backfilling", needs="durations")
-def conservative_backfilling(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
-    """In order, but later tasks go ahead if no task before them starts later for it.
-
-    Plans the first 256 ready tasks with at most 4096 reservations; what is behind waits.
-    """
-    holds = np.empty((len(machines.active) + HOLDS, 5))
-    first_hold = np.full(len(machines.up), -1)
-    length = 0
-    for row in machines.active:
-        task, machine = machines.rows[row]["task"], machines.rows[row]["machine"]
-        length = reserve(
-            tasks, machines, holds, first_hold, length,
-            task, machine, machines.rows[row]["start"], machines.rows[row]["count"],
-        )  # fmt: skip
-        holds[length - 1, 1] = expected_end(tasks, machines, row)
-    last = min(DEPTH, len(tasks.ready)) - 1
-    while last >= 0 and not can_start(tasks, machines, tasks.ready[last]):
-        last -= 1
-    for task in tasks.ready[: last + 1]:
-        if tasks.gang[task]:
-            machine = gang_start(tasks, machines, holds, first_hold, task)
-            if machine >= 0:
-                return task, machine, 1
-        else:
-            for m in range(len(machines.up)):
-                room = copies_throughout(tasks, machines, holds, first_hold, task, m, machines.now)
-                if room > 0:
-                    return task, m, min(tasks.waiting[task], room)
-        length = plan(tasks, machines, holds, first_hold, length, task)
-        if length < 0:
-            return NOTHING
     return NOTHING

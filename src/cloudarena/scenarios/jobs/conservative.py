@@ -1,0 +1,434 @@
+"""Conservative backfilling: each waiting instance has a reservation, as early as can be.
+
+A later task goes ahead if no reservation of a task before it has to move (Mu'alem and Feitelson
+2001). What is expected to be free of a machine is a list of steps: from its time on, a step's
+vector is free, until the next step. As long as all goes as expected, a reservation made once is
+the one that would be made again, so the plan is kept, and only what is new is added to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.compiled_run import compiled_step
+from cloudarena.engine.calendar import Calendar, make_calendar, next_time, pop, push
+from cloudarena.engine.compiled import compiled
+from cloudarena.scenarios.jobs.backfilling import expected_end
+from cloudarena.scenarios.jobs.policies import NOTHING, Start, policy
+from cloudarena.scenarios.jobs.queue import UNBOUNDED, can_start, copies_that_fit
+from cloudarena.scenarios.jobs.state import Machines, Tasks
+
+DEPTH = 256
+"""How many ready tasks are planned; those behind them wait their turn."""
+RESERVATIONS = 4096
+"""How many starts are planned at most; what there is no reservation for waits as well."""
+
+RESERVATION = np.dtype(
+    [("task", np.int64), ("machine", np.int64), ("count", np.int64), ("begin", np.float64)]
+)
+PLANNED = np.dtype(
+    [
+        ("task", np.int64),
+        ("waiting", np.int64),  # instances that have not started, as far as the plan goes
+        ("left", np.int64),  # those of them that wait for a reservation
+    ]
+)
+COUNTS = np.dtype(
+    [
+        ("is_kept", np.int64),
+        ("tasks", np.int64),  # how many tasks are planned
+        ("steps", np.int64),  # how many spare steps there are
+        ("reservations", np.int64),  # how many spare reservations there are
+        ("due", np.int64),  # how many reservations are for now
+        ("started", np.int64),  # how many of these were started
+    ]
+)
+
+
+class Plan(NamedTuple):
+    """What is expected to happen."""
+
+    times: NDArray[np.float64]
+    free: NDArray[np.int64]  # (steps, 4)
+    following: NDArray[np.int64]
+    """The step after a step on the same machine; -1 at the end."""
+    first: NDArray[np.int64]  # (machines,)
+    """The step of each machine that counts now."""
+    spare_steps: NDArray[np.int64]
+    up: NDArray[np.bool_]  # (machines,)
+    """Which machines were up when the plan was made."""
+    reservations: NDArray[np.void]  # of RESERVATION
+    spare_reservations: NDArray[np.int64]
+    later: Calendar
+    """The reservations for later, by when they begin, then in the order they were made."""
+    due: NDArray[np.int64]
+    """The reservations for now, in the same order."""
+    pending: NDArray[np.int64]  # (machines, 4)
+    """What the reservations for now, that were not started yet, will hold."""
+    tasks: NDArray[np.void]  # of PLANNED, in order
+    counts: NDArray[np.void]  # (1,) of COUNTS
+
+
+def make_plan(machines: int, rows: int) -> Plan:
+    """An empty plan, for so many machines and running rows."""
+    steps = machines + rows + 2 * RESERVATIONS + 1
+    return Plan(
+        np.empty(steps), np.empty((steps, 4), np.int64), np.empty(steps, np.int64),
+        np.empty(machines, np.int64), np.empty(steps, np.int64), np.empty(machines, np.bool_),
+        np.zeros(RESERVATIONS, RESERVATION), np.empty(RESERVATIONS, np.int64),
+        make_calendar(RESERVATIONS), np.empty(RESERVATIONS, np.int64),
+        np.empty((machines, 4), np.int64), np.zeros(DEPTH, PLANNED), np.zeros(1, COUNTS),
+    )  # fmt: skip
+
+
+@compiled
+def add_step(plan: Plan, time: float, free: NDArray[np.int64], following: int) -> int:
+    """Makes a step before another; returns its number."""
+    plan.counts[0].steps -= 1
+    step = plan.spare_steps[plan.counts[0].steps]
+    plan.times[step] = time
+    plan.free[step] = free
+    plan.following[step] = following
+    return step
+
+
+@compiled
+def begin_anew(plan: Plan, tasks: Tasks, machines: Machines) -> None:
+    """Plans nothing; the steps are the expected ends of what runs."""
+    counts, rows = plan.counts[0], machines.active
+    counts.tasks, counts.due, counts.started = 0, 0, 0
+    counts.steps, counts.reservations = len(plan.times), len(plan.reservations)
+    plan.spare_steps[:] = np.arange(len(plan.times))
+    plan.spare_reservations[:] = np.arange(len(plan.reservations))
+    plan.later.counters[:] = 0
+    plan.pending[:] = 0
+    plan.up[:] = machines.up
+    ends = np.empty(len(rows))
+    for k in range(len(rows)):
+        ends[k] = expected_end(tasks, machines, rows[k])
+    free = machines.capacity.copy()
+    plan.first[:] = -1
+    for k in np.argsort(ends)[::-1]:  # from the last
+        row = machines.rows[rows[k]]
+        m = row.machine
+        if plan.first[m] < 0 or plan.times[plan.first[m]] != ends[k]:
+            plan.first[m] = add_step(plan, ends[k], free[m], plan.first[m])
+        for r in range(4):
+            free[m, r] -= row.count * tasks.demand[row.task, r]
+    for m in range(len(machines.up)):
+        plan.first[m] = add_step(plan, machines.now, free[m], plan.first[m])
+
+
+@compiled
+def move_on(plan: Plan, tasks: Tasks, now: float) -> None:
+    """Leaves the steps behind that have passed, and finds the reservations that are due."""
+    counts = plan.counts[0]
+    for m in range(len(plan.first)):
+        step = plan.first[m]
+        while plan.following[step] >= 0 and plan.times[plan.following[step]] <= now:
+            plan.spare_steps[counts.steps] = step
+            counts.steps += 1
+            step = plan.following[step]
+        plan.first[m] = step
+    if counts.started == counts.due:
+        counts.started, counts.due = 0, 0
+    while next_time(plan.later) == now:
+        put_due(plan, tasks, pop(plan.later))
+
+
+@compiled
+def put_due(plan: Plan, tasks: Tasks, number: int) -> None:
+    """Puts a reservation for now behind the others."""
+    reservation = plan.reservations[number]
+    plan.due[plan.counts[0].due] = number
+    plan.counts[0].due += 1
+    for r in range(4):
+        plan.pending[reservation.machine, r] += (
+            reservation.count * tasks.demand[reservation.task, r]
+        )
+
+
+@compiled
+def holds_still(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
+    """Whether the tasks wait, and the machines are free, as the plan expects it now."""
+    counts = plan.counts[0]
+    kept = 0
+    for k in range(counts.tasks):
+        planned = plan.tasks[k]
+        if planned.waiting > 0:
+            if kept == len(tasks.ready) or tasks.ready[kept] != planned.task:
+                return False
+            if tasks.waiting[planned.task] != planned.waiting:
+                return False
+            plan.tasks[kept] = plan.tasks[k]
+            kept += 1
+    counts.tasks = kept
+    for m in range(len(plan.first)):
+        if machines.up[m] != plan.up[m]:
+            return False
+        for r in range(4):
+            expected = plan.free[plan.first[m], r] + plan.pending[m, r]
+            if machines.up[m] and machines.free[m, r] != expected:
+                return False
+    return True
+
+
+@compiled
+def copies_at(plan: Plan, tasks: Tasks, task: int, step: int) -> int:
+    """How many instances of a task there is room for in a step."""
+    copies = UNBOUNDED
+    for r in range(4):
+        if tasks.demand[task, r] > 0:
+            copies = min(copies, plan.free[step, r] // tasks.demand[task, r])
+    return copies
+
+
+@compiled
+def first_room(
+    plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, step: int
+) -> tuple[int, int]:
+    """The first step, from one on, with room for an instance until its end; for how many.
+
+    Step -1 if there is none.
+    """
+    if not machines.up[machine]:
+        return -1, 0
+    length = tasks.duration[task] / machines.speed[machine]
+    while step >= 0:
+        end = max(machines.now, plan.times[step]) + length
+        copies, other = copies_at(plan, tasks, task, step), step
+        while copies > 0:
+            other = plan.following[other]
+            if other < 0 or plan.times[other] >= end:
+                return step, copies
+            copies = min(copies, copies_at(plan, tasks, task, other))
+        step = plan.following[other]
+    return -1, 0
+
+
+@compiled
+def room_at(
+    plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, moment: float
+) -> int:
+    """How many instances a machine has room for from a moment on to their end."""
+    step = plan.first[machine]
+    while plan.following[step] >= 0 and plan.times[plan.following[step]] <= moment:
+        step = plan.following[step]
+    end = moment + tasks.duration[task] / machines.speed[machine]
+    copies = copies_at(plan, tasks, task, step) if machines.up[machine] else 0
+    step = plan.following[step]
+    while step >= 0 and plan.times[step] < end:
+        copies = min(copies, copies_at(plan, tasks, task, step))
+        step = plan.following[step]
+    return copies
+
+
+@compiled
+def step_at(plan: Plan, machine: int, moment: float, now: float) -> int:
+    """The step that begins at a moment, from now on; makes it if need be."""
+    step = plan.first[machine]
+    while plan.following[step] >= 0 and plan.times[plan.following[step]] <= moment:
+        step = plan.following[step]
+    if moment == now or plan.times[step] == moment:
+        return step
+    plan.following[step] = add_step(plan, moment, plan.free[step], plan.following[step])
+    return plan.following[step]
+
+
+@compiled
+def reserve(
+    plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, begin: float, count: int
+) -> None:
+    """Plans a start."""
+    counts, now = plan.counts[0], machines.now
+    step = step_at(plan, machine, begin, now)
+    last = step_at(plan, machine, begin + tasks.duration[task] / machines.speed[machine], now)
+    while step != last:
+        for r in range(4):
+            plan.free[step, r] -= count * tasks.demand[task, r]
+        step = plan.following[step]
+    counts.reservations -= 1
+    number = plan.spare_reservations[counts.reservations]
+    reservation = plan.reservations[number]
+    reservation.task = task
+    reservation.machine = machine
+    reservation.count = count
+    reservation.begin = begin
+    if begin == now:
+        put_due(plan, tasks, number)
+    else:
+        push(plan.later, begin, number)
+
+
+@compiled
+def reserve_instances(plan: Plan, tasks: Tasks, machines: Machines, task: int, left: int) -> int:
+    """Plans instances, each as early as can be; returns how many there was no reservation for."""
+    steps, copies = np.empty(len(plan.first), np.int64), np.empty(len(plan.first), np.int64)
+    for m in range(len(steps)):
+        steps[m], copies[m] = first_room(plan, tasks, machines, task, m, plan.first[m])
+    while left > 0 and plan.counts[0].reservations > 0:
+        best, begin = -1, np.inf
+        for m in range(len(steps)):
+            if steps[m] >= 0 and max(machines.now, plan.times[steps[m]]) < begin:
+                best, begin = m, max(machines.now, plan.times[steps[m]])
+        if best < 0:  # no machine that is up will ever have room
+            return 0
+        count = min(left, copies[best])
+        reserve(plan, tasks, machines, task, best, begin, count)
+        left -= count
+        steps[best], copies[best] = first_room(plan, tasks, machines, task, best, steps[best])
+    return left
+
+
+@compiled
+def gang_start(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> int:
+    """The first machine from which a gang may start now without touching a plan; -1 if none."""
+    if not can_start(tasks, machines, task):
+        return -1
+    for machine in range(len(machines.up)):
+        left, is_good = tasks.waiting[task], True
+        for k in range(len(machines.up)):
+            m = (machine + k) % len(machines.up)
+            here = min(left, copies_that_fit(tasks, machines, task, m))
+            left -= here
+            if here > 0:
+                is_good &= room_at(plan, tasks, machines, task, m, machines.now) >= here
+        if is_good:
+            return machine
+    return -1
+
+
+@compiled
+def reserve_gang(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> None:
+    """Plans all waiting instances of a task at once, as early as can be, machines in order."""
+    moment = machines.now
+    while True:
+        # Room for more can come only where a step begins.
+        following = np.inf
+        for m in range(len(machines.up)):
+            step = plan.first[m]
+            while step >= 0 and plan.times[step] <= moment:
+                step = plan.following[step]
+            if step >= 0:
+                following = min(following, plan.times[step])
+        moment, missing = following, tasks.waiting[task]
+        if moment == np.inf:
+            return
+        for m in range(len(machines.up)):
+            missing -= min(missing, room_at(plan, tasks, machines, task, m, moment))
+        if missing == 0:
+            break
+    left = tasks.waiting[task]
+    for m in range(len(machines.up)):
+        here = min(left, room_at(plan, tasks, machines, task, m, moment))
+        if here > 0:
+            reserve(plan, tasks, machines, task, m, moment, here)
+            left -= here
+
+
+@compiled
+def start_due(plan: Plan, tasks: Tasks) -> Start:
+    """The next of the reservations for now, as a start."""
+    counts = plan.counts[0]
+    number = plan.due[counts.started]
+    reservation = plan.reservations[number]
+    task, machine, count = reservation.task, reservation.machine, reservation.count
+    counts.started += 1
+    plan.spare_reservations[counts.reservations] = number
+    counts.reservations += 1
+    for r in range(4):
+        plan.pending[machine, r] -= count * tasks.demand[task, r]
+    for k in range(counts.tasks):
+        if plan.tasks[k].task == task:
+            plan.tasks[k].waiting -= count
+    return task, machine, count
+
+
+@compiled
+def is_as_expected(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
+    """Whether the plan holds still; brings it up to now."""
+    counts, now = plan.counts[0], machines.now
+    if counts.is_kept == 0 or next_time(plan.later) < now:
+        return False
+    if counts.started < counts.due and plan.reservations[plan.due[counts.started]].begin < now:
+        return False
+    move_on(plan, tasks, now)
+    return holds_still(plan, tasks, machines)
+
+
+@compiled
+def next_start(plan: Plan, tasks: Tasks, machines: Machines, is_exact: bool) -> Start:
+    """What is to start now, by a plan of the first ready tasks."""
+    counts = plan.counts[0]
+    if not is_as_expected(plan, tasks, machines):
+        begin_anew(plan, tasks, machines)
+    counts.is_kept = is_exact
+    depth = min(DEPTH, len(tasks.ready))
+    while not is_exact and depth > 0 and not can_start(tasks, machines, tasks.ready[depth - 1]):
+        depth -= 1  # nobody will ask what was planned for it
+    while counts.started == counts.due:
+        last = counts.tasks - 1
+        if last < 0 or plan.tasks[last].left == 0:
+            last += 1
+            if last >= depth:
+                return NOTHING
+            counts.tasks += 1
+            task = tasks.ready[last]
+            plan.tasks[last].task = task
+            plan.tasks[last].waiting = tasks.waiting[task]
+            plan.tasks[last].left = tasks.waiting[task]
+        planned = plan.tasks[last]
+        if not tasks.gang[planned.task]:
+            if counts.reservations == 0:
+                return NOTHING
+            planned.left = reserve_instances(plan, tasks, machines, planned.task, planned.left)
+            continue
+        # A gang starts as there is room when it starts, which may not be as it was planned.
+        counts.is_kept = 0
+        machine = gang_start(plan, tasks, machines, planned.task)
+        if machine >= 0:
+            return planned.task, machine, 1
+        if counts.reservations < len(machines.up):
+            return NOTHING
+        reserve_gang(plan, tasks, machines, planned.task)
+        planned.left = 0
+    return start_due(plan, tasks)
+
+
+@policy.stepped("conservative-backfilling")
+class ConservativeBackfilling:
+    """In order, but later tasks go ahead if no task before them starts later for it.
+
+    Plans the first 256 ready tasks with at most 4096 reservations; what is behind waits.
+    """
+
+    name = "conservative-backfilling"
+    order = None
+    needs = "durations"
+
+    def __init__(self) -> None:
+        self._plan: Plan | None = None
+        self._is_exact = False
+        self._next_start: Any = None
+
+    def start(self, scenario: Any, seed: int) -> None:
+        """Forgets the plan of the last run."""
+        self._plan = None
+        self._is_exact = "durations" in scenario.known
+
+    def __call__(self, decision: Any) -> Start | None:
+        """The next start of the plan that is for now."""
+        tasks, machines, _ = decision.arguments(self)
+        rows = len(machines.active)
+        steps = len(machines.up) + rows + 2 * RESERVATIONS + 1
+        if self._plan is None or len(self._plan.times) < steps:
+            self._plan = make_plan(len(machines.up), 2 * rows)
+        if self._next_start is None:
+            types = [numba.typeof(part) for part in (self._plan, tasks, machines, True)]
+            self._next_start = compiled_step(next_start, *types)
+        start: Start = self._next_start(self._plan, tasks, machines, self._is_exact)
+        return None if start == NOTHING else start
