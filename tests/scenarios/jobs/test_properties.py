@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import cloudarena
 from cloudarena.contract import Result
 from cloudarena.scenarios.jobs import policy
+from cloudarena.scenarios.jobs.conservative import ConservativeBackfilling
 
 from . import reference
 from .cases import Spec, specs
@@ -300,3 +301,18 @@ def test_the_series_of_a_long_run_is_thinned_and_true() -> None:
     assert rows["time_s"][-1] == 150_000
     assert set(rows["jobs"][:-1]) == set(rows["cpu"][:-1]) == {1}
     assert rows["jobs"][-1] == rows["cpu"][-1] == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_plan_that_is_kept_is_the_one_that_would_be_made_anew(seed: int) -> None:
+    class Forgetful(ConservativeBackfilling):
+        def start(self, scenario: Any, seed: int) -> None:
+            super().start(scenario, seed)
+            self._is_exact = False
+
+    changes = {"workload.jobs": 15, "machines": [{"count": 2, "cpu": 32, "memory": 1.0}]}
+    scenario = cloudarena.load("jobs/alibaba-like-10", changes)
+    kept = cloudarena.simulate(scenario, "conservative-backfilling", seed)
+    anew = cloudarena.simulate(scenario, Forgetful(), seed)
+    assert len(kept.tables["decisions"]) > 100
+    assert kept.tables["decisions"].equals(anew.tables["decisions"])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cloudarena.compiled_run import compiled_step
 from cloudarena.engine.calendar import Calendar, make_calendar, next_time, pop, push
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import compiled, separate
 from cloudarena.scenarios.jobs.backfilling import expected_end
 from cloudarena.scenarios.jobs.policies import NOTHING, Start, policy
 from cloudarena.scenarios.jobs.queue import UNBOUNDED, can_start, copies_that_fit
@@ -85,13 +85,14 @@ def make_plan(machines: int, rows: int) -> Plan:
     )  # fmt: skip
 
 
-@compiled
+@separate
 def add_step(plan: Plan, time: float, free: NDArray[np.int64], following: int) -> int:
     """Makes a step before another; returns its number."""
     plan.counts[0].steps -= 1
     step = plan.spare_steps[plan.counts[0].steps]
     plan.times[step] = time
-    plan.free[step] = free
+    for r in range(4):
+        plan.free[step, r] = free[r]
     plan.following[step] = following
     return step
 
@@ -123,7 +124,7 @@ def begin_anew(plan: Plan, tasks: Tasks, machines: Machines) -> None:
         plan.first[m] = add_step(plan, machines.now, free[m], plan.first[m])
 
 
-@compiled
+@separate
 def move_on(plan: Plan, tasks: Tasks, now: float) -> None:
     """Leaves the steps behind that have passed, and finds the reservations that are due."""
     counts = plan.counts[0]
@@ -140,7 +141,7 @@ def move_on(plan: Plan, tasks: Tasks, now: float) -> None:
         put_due(plan, tasks, pop(plan.later))
 
 
-@compiled
+@separate
 def put_due(plan: Plan, tasks: Tasks, number: int) -> None:
     """Puts a reservation for now behind the others."""
     reservation = plan.reservations[number]
@@ -152,7 +153,7 @@ def put_due(plan: Plan, tasks: Tasks, number: int) -> None:
         )
 
 
-@compiled
+@separate
 def holds_still(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
     """Whether the tasks wait, and the machines are free, as the plan expects it now."""
     counts = plan.counts[0]
@@ -177,7 +178,7 @@ def holds_still(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
     return True
 
 
-@compiled
+@separate
 def copies_at(plan: Plan, tasks: Tasks, task: int, step: int) -> int:
     """How many instances of a task there is room for in a step."""
     copies = UNBOUNDED
@@ -187,7 +188,7 @@ def copies_at(plan: Plan, tasks: Tasks, task: int, step: int) -> int:
     return copies
 
 
-@compiled
+@separate
 def first_room(
     plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, step: int
 ) -> tuple[int, int]:
@@ -210,7 +211,7 @@ def first_room(
     return -1, 0
 
 
-@compiled
+@separate
 def room_at(
     plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, moment: float
 ) -> int:
@@ -227,10 +228,9 @@ def room_at(
     return copies
 
 
-@compiled
-def step_at(plan: Plan, machine: int, moment: float, now: float) -> int:
-    """The step that begins at a moment, from now on; makes it if need be."""
-    step = plan.first[machine]
+@separate
+def step_at(plan: Plan, step: int, moment: float, now: float) -> int:
+    """The step, from one on, that begins at a moment; makes it if need be."""
     while plan.following[step] >= 0 and plan.times[plan.following[step]] <= moment:
         step = plan.following[step]
     if moment == now or plan.times[step] == moment:
@@ -239,14 +239,15 @@ def step_at(plan: Plan, machine: int, moment: float, now: float) -> int:
     return plan.following[step]
 
 
-@compiled
+@separate
 def reserve(
-    plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, begin: float, count: int
-) -> None:
-    """Plans a start."""
+    plan: Plan, tasks: Tasks, machines: Machines,
+    task: int, machine: int, step: int, begin: float, count: int,
+) -> None:  # fmt: skip
+    """Plans a start, in a step or after it."""
     counts, now = plan.counts[0], machines.now
-    step = step_at(plan, machine, begin, now)
-    last = step_at(plan, machine, begin + tasks.duration[task] / machines.speed[machine], now)
+    step = step_at(plan, step, begin, now)
+    last = step_at(plan, step, begin + tasks.duration[task] / machines.speed[machine], now)
     while step != last:
         for r in range(4):
             plan.free[step, r] -= count * tasks.demand[task, r]
@@ -278,13 +279,13 @@ def reserve_instances(plan: Plan, tasks: Tasks, machines: Machines, task: int, l
         if best < 0:  # no machine that is up will ever have room
             return 0
         count = min(left, copies[best])
-        reserve(plan, tasks, machines, task, best, begin, count)
+        reserve(plan, tasks, machines, task, best, steps[best], begin, count)
         left -= count
         steps[best], copies[best] = first_room(plan, tasks, machines, task, best, steps[best])
     return left
 
 
-@compiled
+@separate
 def gang_start(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> int:
     """The first machine from which a gang may start now without touching a plan; -1 if none."""
     if not can_start(tasks, machines, task):
@@ -302,7 +303,7 @@ def gang_start(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> int:
     return -1
 
 
-@compiled
+@separate
 def reserve_gang(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> None:
     """Plans all waiting instances of a task at once, as early as can be, machines in order."""
     moment = machines.now
@@ -326,11 +327,11 @@ def reserve_gang(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> Non
     for m in range(len(machines.up)):
         here = min(left, room_at(plan, tasks, machines, task, m, moment))
         if here > 0:
-            reserve(plan, tasks, machines, task, m, moment, here)
+            reserve(plan, tasks, machines, task, m, plan.first[m], moment, here)
             left -= here
 
 
-@compiled
+@separate
 def start_due(plan: Plan, tasks: Tasks) -> Start:
     """The next of the reservations for now, as a start."""
     counts = plan.counts[0]
@@ -348,7 +349,7 @@ def start_due(plan: Plan, tasks: Tasks) -> Start:
     return task, machine, count
 
 
-@compiled
+@separate
 def is_as_expected(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
     """Whether the plan holds still; brings it up to now."""
     counts, now = plan.counts[0], machines.now
