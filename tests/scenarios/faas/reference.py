@@ -53,8 +53,13 @@ class Replica:
     """Replicas that are ready at one instant go by their slots, which are used again."""
     queue: list[Request] = field(default_factory=list)
     running: list[Request] = field(default_factory=list)
+    coming: list[Request] = field(default_factory=list)
     serves: bool = False
     drains: bool = False
+
+    def work(self) -> int:
+        """How many requests it has or is about to have."""
+        return len(self.queue) + len(self.running) + len(self.coming)
 
 
 class Reference:
@@ -122,13 +127,13 @@ class Reference:
             events.append((self.coming[0][0], 5, 0, self.arrive))
         return events
 
+    def executing(self, node: Node) -> list[Request]:
+        """The requests that execute on a node."""
+        return [r for x in node.replicas for r in x.running if r.state == "running"]
+
     def load(self, node: Node) -> float:
         """The CPU that is claimed on a node."""
-        return sum(
-            self.spec.functions[r.function].image.use.cpu
-            for replica in node.replicas
-            for r in replica.running
-        )
+        return sum(self.spec.functions[r.function].image.use.cpu for r in self.executing(node))
 
     def stretch(self, request: Request) -> float:
         """How much longer than alone a request takes as it stands."""
@@ -138,8 +143,7 @@ class Reference:
         bus = sum(
             self.spec.functions[r.function].image.use.cpu
             * self.spec.functions[r.function].memory_bound
-            for replica in node.replicas
-            for r in replica.running
+            for r in self.executing(node)
         )
         bus = max(1.0, bus / self.spec.contention.memory_saturation)
         bound = self.spec.functions[request.function].memory_bound
@@ -168,16 +172,24 @@ class Reference:
                         break
                 else:
                     break
-                bandwidth = mbit(self.spec.network.bandwidth_mbps)
-                pulled = node.images.setdefault(
-                    function.name, self.now + function.image.image_mb * 1e6 / bandwidth
-                )
-                ready = max(self.now, pulled) + function.start_s + function.setup_s
-                replica = Replica(f, node, ready, self.spare.pop())
+                replica = Replica(f, node, math.inf, self.spare.pop())
                 node.replicas.append(replica)
                 self.placed[f].append(replica)
-                if ready == self.now:
-                    self.make_ready(replica)
+                self.begin(replica)
+
+    def begin(self, replica: Replica) -> None:
+        """A replica is placed: its image is pulled, once for a node."""
+        function = self.spec.functions[replica.function]
+        pulled = replica.node.images.setdefault(
+            function.name, self.now + self.moves(function.image.image_mb)
+        )
+        replica.ready = max(self.now, pulled) + function.start_s + function.setup_s
+        if replica.ready == self.now:
+            self.make_ready(replica)
+
+    def moves(self, megabytes: float) -> float:
+        """How long bytes take."""
+        return float(megabytes * 1e6 / mbit(self.spec.network.bandwidth_mbps))
 
     def make_ready(self, replica: Replica) -> None:
         """A replica serves, those that waited first."""
@@ -188,28 +200,48 @@ class Reference:
     def serve(self, replica: Replica) -> None:
         """Free workers take up the next requests."""
         workers = self.spec.functions[replica.function].workers or 1
-        while len(replica.running) < workers:
-            line = replica.queue
-            if not line and not replica.drains:
-                line = self.waiting[replica.function]
-            if not line:
-                break
-            self.start(line.pop(0), replica)
+        while replica.queue and len(replica.running) < workers:
+            self.take_up(replica.queue.pop(0), replica)
+        line = self.waiting[replica.function]
+        while line and not replica.drains and replica.work() < workers:
+            self.send(line.pop(0), replica)
         if replica.drains:
             self.stop_if_empty(replica)
 
     def stop_if_empty(self, replica: Replica) -> None:
         """A replica that drains ends with its last request."""
-        if not replica.running and not replica.queue:
+        if replica.work() == 0:
             replica.node.replicas.remove(replica)
             self.spare.append(replica.slot)
 
-    def start(self, request: Request, replica: Replica) -> None:
+    def send(self, request: Request, replica: Replica) -> None:
+        """A request goes to its replica."""
+        request.replica = replica
+        self.reach(request)
+
+    def reach(self, request: Request) -> None:
+        """A request is at its replica."""
+        if len(request.replica.running) < (self.spec.functions[request.function].workers or 1):
+            self.take_up(request, request.replica)
+        else:
+            request.state = "queued"
+            request.replica.queue.append(request)
+
+    def take_up(self, request: Request, replica: Replica) -> None:
+        """A worker takes up a request."""
+        request.start = self.now
+        replica.running.append(request)
+        self.fetch(request)
+
+    def fetch(self, request: Request) -> None:
+        """Data comes before a request executes."""
+        self.execute(request)
+
+    def execute(self, request: Request) -> None:
         """A request executes."""
-        request.replica, request.start, request.state = replica, self.now, "running"
+        request.state = "running"
         law = make_laws([self.spec.functions[request.function].image.execution.made()])
         request.left = draw(law, 0, uniform(self.key, request.function, request.number))
-        replica.running.append(request)
 
     def arrive(self) -> None:
         """A request arrives: it waits for a replica, or is routed round robin."""
@@ -225,30 +257,39 @@ class Reference:
             return
         place = self.turn[f] % len(members)
         self.turn[f] = place + 1
-        replica = members[place]
-        if len(replica.running) < (function.workers or 1):
-            self.start(request, replica)
-        elif function.queue_limit is not None and len(replica.queue) >= function.queue_limit:
+        limit = function.queue_limit
+        if limit is not None and members[place].work() - (function.workers or 1) >= limit:
             self.finish(request, "rejected")
         else:
-            request.replica = replica
-            replica.queue.append(request)
+            self.send(request, members[place])
 
     def finish(self, request: Request, outcome: str) -> None:
         """A request ends."""
         request.outcome, request.finish, request.state = outcome, self.now, "gone"
 
     def complete(self, request: Request) -> None:
-        """A request has executed."""
+        """A request has executed, and what it has made is stored."""
+        self.store(request)
+
+    def store(self, request: Request) -> None:
+        """A request is done with its worker."""
         request.replica.running.remove(request)
-        self.finish(request, "completed")
+        self.respond(request)
         self.serve(request.replica)
+
+    def respond(self, request: Request) -> None:
+        """The response gets there."""
+        self.finish(request, "completed")
 
     def give_up(self, request: Request) -> None:
         """A request has taken too long."""
         for line in (
             self.waiting[request.function],
-            *((request.replica.queue, request.replica.running) if request.replica else ()),
+            *(
+                (request.replica.queue, request.replica.running, request.replica.coming)
+                if request.replica
+                else ()
+            ),
         ):
             if request in line:
                 line.remove(request)

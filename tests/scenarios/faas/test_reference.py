@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.scenarios.faas.reference import Reference
+from tests.scenarios.faas.reference_network import NetworkReference
 
 import cloudarena
 from cloudarena import simulate
@@ -65,11 +66,48 @@ def scenarios(draw):
     )
 
 
+@st.composite
+def networked(draw):
+    """Over a topology; no function has replicas at two nodes that get ready at one instant."""
+    scenario = draw(scenarios())
+    spec = scenario.model_dump(mode="json", exclude_none=True)
+    spec["topology"] = {
+        "kind": draw(st.sampled_from(["urban-sensing", "industrial-iot", "cloud-regions", "city"])),
+        "seed": draw(st.integers(0, 3)),
+    }
+    spec["network"] = {
+        "requests": draw(st.booleans()),
+        "copies": draw(st.sampled_from([1, 2])),
+        "preloaded": draw(st.booleans()),
+    }
+    for function in spec["functions"]:
+        function["scaling"] |= {"minimum": min(1, function["scaling"]["minimum"]), "maximum": 2}
+        function["request_kb"] = draw(st.sampled_from([10.0, 2000.0]))
+        function["response_kb"] = draw(st.sampled_from([0.0, 3000.0]))
+        function["setup_s"] = draw(st.sampled_from([0.0, 0.3]))
+        function["image"] |= {
+            "setup_mb": draw(st.sampled_from([0.0, 7.0])),
+            "input_mb": draw(st.sampled_from([0.0, 1.3])),
+            "output_mb": draw(st.sampled_from([0.0, 2.1])),
+        }
+    return cloudarena.load(spec)
+
+
 @settings(max_examples=40)
 @given(scenario=scenarios(), seed=st.integers(0, 100))
 def test_every_request_ends_alike(scenario, seed):
+    check(scenario, seed, Reference(scenario, seed).run())
+
+
+@settings(max_examples=40)
+@given(scenario=networked(), seed=st.integers(0, 100))
+def test_every_request_ends_alike_over_a_network(scenario, seed):
+    check(scenario, seed, NetworkReference(scenario, seed).run())
+
+
+def check(scenario, seed, reference):
+    """All requests end as in the reference, and the nodes use the same energy."""
     result = simulate(scenario, "first-fit", seed, record="full")
-    reference = Reference(scenario, seed).run()
     names = [function.name for function in scenario.functions]
     found = {
         (names.index(row["function"]), row["request"]): row
