@@ -13,10 +13,8 @@ import numpy as np
 from cloudarena.engine.alarms import alarm_time, set_alarm
 from cloudarena.engine.compiled import separate
 from cloudarena.engine.flows import leave
-from cloudarena.scenarios.faas.energy import meter, set_power
-from cloudarena.scenarios.faas.replicas import drain, enter_phase, put_on_node, stop
-from cloudarena.scenarios.faas.requests import look_if_idle, serve_waiting
-from cloudarena.scenarios.faas.state import (
+from cloudarena.scenarios.faas.energy import meter, set_base_power
+from cloudarena.scenarios.faas.names import (
     BOOTING,
     NONE,
     OFF,
@@ -27,8 +25,10 @@ from cloudarena.scenarios.faas.state import (
     SETTING_UP,
     SETUP,
     STARTING,
-    World,
 )
+from cloudarena.scenarios.faas.replicas import drain, enter_phase, put_on_node, stop
+from cloudarena.scenarios.faas.requests import look_for_work
+from cloudarena.scenarios.faas.state import World
 from cloudarena.scenarios.faas.transfers import begin_data, begin_pull, end_flow
 
 
@@ -37,11 +37,9 @@ def place(world: World, function: int, node: int) -> None:
     """A replica of a function is placed on a node."""
     now = world.clock[0].now
     replica = put_on_node(world, function, node)
-    world.replicas[replica].flow = NONE
-    ready = now + world.rules.scheduling_s
+    ready = now + world.rules[0].scheduling_s
     if world.nodes[node].state == BOOTING:
-        booted = alarm_time(world.due.nodes, node)
-        ready = max(ready, booted)
+        ready = max(ready, alarm_time(world.due.nodes, node))
     if ready > now:
         set_alarm(world.due.replicas, replica, ready)
     else:
@@ -49,140 +47,138 @@ def place(world: World, function: int, node: int) -> None:
 
 
 @separate
-def pull(world: World, replica: int) -> None:
+def pull(world: World, number: int) -> None:
     """A replica pulls its image, waits for a pull that has begun, or goes on at once."""
-    replicas, now = world.replicas, world.clock[0].now
-    node, variant = replicas[replica].node, replicas[replica].variant
-    image = world.variants[variant].image
+    replica = world.replicas[number]
+    image = world.images[replica.node, world.variants[replica.variant].image]
     enter_phase(world, replica, PULLING)
-    if world.images.state[node, image] == 0:
-        begin_pull(world, node, variant)
-    if world.images.state[node, image] == 1 and not world.rules.network:
-        if world.images.time[node, image] > now:
-            set_alarm(world.due.replicas, replica, world.images.time[node, image])
+    if image.state == 0:
+        begin_pull(world, replica.node, replica.variant)
+    if image.state == 1 and not world.rules[0].network:
+        if image.time > world.clock[0].now:
+            set_alarm(world.due.replicas, number, image.time)
             return
-        world.images.state[node, image] = 2
-    if world.images.state[node, image] == 2:
-        start(world, replica)
+        image.state = 2
+    if image.state == 2:
+        start(world, number)
 
 
 @separate
 def pulled(world: World, flow: int) -> None:
     """An image has got to a node: all that waited for it there start, the oldest first."""
-    paths, replicas, meters = world.paths, world.replicas, world.meters
-    node, variant = paths.purposes[flow].node, paths.purposes[flow].owner
+    node, variant = world.paths.purposes[flow].node, world.paths.purposes[flow].owner
     image = world.variants[variant].image
-    world.images.state[node, image] = 2
+    world.images[node, image].state = 2
     end_flow(world, flow, NONE)
     while True:
-        oldest, replica = NONE, meters[node].first_replica
-        while replica != NONE:
-            waits = replicas[replica].state == PULLING
-            if waits and world.variants[replicas[replica].variant].image == image:
-                oldest = replica  # the newest stand first in the list
-            replica = replicas[replica].next
+        oldest, number = NONE, world.nodes[node].first_replica
+        while number != NONE:
+            replica = world.replicas[number]
+            if replica.state == PULLING and world.variants[replica.variant].image == image:
+                oldest = number  # the newest stand first in the list
+            number = replica.next
         if oldest == NONE:
             return
         start(world, oldest)
 
 
 @separate
-def start(world: World, replica: int) -> None:
+def start(world: World, number: int) -> None:
     """A replica starts."""
-    seconds = world.functions[world.replicas[replica].function].start_s
+    replica = world.replicas[number]
+    seconds = world.functions[replica.function].start_s
     enter_phase(world, replica, STARTING)
     if seconds > 0.0:
-        set_alarm(world.due.replicas, replica, world.clock[0].now + seconds)
+        set_alarm(world.due.replicas, number, world.clock[0].now + seconds)
     else:
-        set_up(world, replica)
+        set_up(world, number)
 
 
 @separate
-def set_up(world: World, replica: int) -> None:
+def set_up(world: World, number: int) -> None:
     """A replica fetches the data that it needs first."""
-    replicas, variant = world.replicas, world.replicas[replica].variant
+    replica, now = world.replicas[number], world.clock[0].now
     enter_phase(world, replica, SETTING_UP)
-    bucket = world.functions[replicas[replica].function].bucket
-    node, amount = replicas[replica].node, world.variants[variant].setup_bytes
-    replicas[replica].flow, seconds = begin_data(world, SETUP, replica, bucket, node, amount)
-    if replicas[replica].flow == NONE:
-        has_data(world, replica, seconds)
+    bucket = world.functions[replica.function].bucket
+    amount = world.variants[replica.variant].setup_bytes
+    replica.flow, seconds = begin_data(
+        world.paths, world.rules[0], now, SETUP, number, bucket, replica.node, amount
+    )
+    if replica.flow == NONE:
+        has_data(world, number, seconds)
 
 
 @separate
-def has_data(world: World, replica: int, more_s: float) -> None:
+def has_data(world: World, number: int, more_s: float) -> None:
     """A replica sets itself up for a time, and then is ready."""
-    seconds = more_s + world.functions[world.replicas[replica].function].setup_s
+    seconds = more_s + world.functions[world.replicas[number].function].setup_s
     if seconds > 0.0:
-        set_alarm(world.due.replicas, replica, world.clock[0].now + seconds)
+        set_alarm(world.due.replicas, number, world.clock[0].now + seconds)
     else:
-        make_ready(world, replica)
+        make_ready(world, number)
 
 
 @separate
-def make_ready(world: World, replica: int) -> None:
+def make_ready(world: World, number: int) -> None:
     """A replica takes requests from now on, those that waited for one first."""
-    functions, replicas = world.functions, world.replicas
-    function = replicas[replica].function
+    replica = world.replicas[number]
+    function = world.functions[replica.function]
     enter_phase(world, replica, RUNNING)
-    replicas[replica].ready_s = world.clock[0].now
-    world.members[function, functions[function].ready] = replica
-    functions[function].ready += 1
-    serve_waiting(world, replica)
-    look_if_idle(world, replica)
+    replica.ready_s = world.clock[0].now
+    world.members[replica.function, function.ready] = number
+    function.ready += 1
+    look_for_work(world, number)
 
 
 @separate
 def fetched(world: World, flow: int) -> None:
     """The data that a replica needs first has come."""
-    replica = world.paths.purposes[flow].owner
-    end_flow(world, flow, world.replicas[replica].function)
-    world.replicas[replica].flow = NONE
-    has_data(world, replica, 0.0)
+    number = world.paths.purposes[flow].owner
+    end_flow(world, flow, world.replicas[number].function)
+    world.replicas[number].flow = NONE
+    has_data(world, number, 0.0)
 
 
 @separate
-def alarm_of_replica(world: World, replica: int) -> None:
+def alarm_of_replica(world: World, number: int) -> None:
     """The phase of a replica is over, or it has been idle for too long."""
-    replicas, state = world.replicas, world.replicas[replica].state
-    set_alarm(world.due.replicas, replica, np.inf)
-    if state == SCHEDULED:
-        pull(world, replica)
-    elif state == PULLING:
-        image = world.variants[replicas[replica].variant].image
-        world.images.state[replicas[replica].node, image] = 2
-        start(world, replica)
-    elif state == STARTING:
-        set_up(world, replica)
-    elif state == SETTING_UP:
-        make_ready(world, replica)
-    elif state == RUNNING:
-        function = replicas[replica].function
-        stop(world, replica)
-        world.functions[function].wanted = world.functions[function].placed
+    replica = world.replicas[number]
+    set_alarm(world.due.replicas, number, np.inf)
+    if replica.state == SCHEDULED:
+        pull(world, number)
+    elif replica.state == PULLING:
+        world.images[replica.node, world.variants[replica.variant].image].state = 2
+        start(world, number)
+    elif replica.state == STARTING:
+        set_up(world, number)
+    elif replica.state == SETTING_UP:
+        make_ready(world, number)
+    elif replica.state == RUNNING:
+        function = world.functions[replica.function]
+        stop(world, number)
+        function.wanted = function.placed
 
 
 @separate
-def remove_replica(world: World, replica: int) -> None:
+def remove_replica(world: World, number: int) -> None:
     """Drains a replica; what it was still fetching is given up."""
-    flow = world.replicas[replica].flow
-    if flow != NONE:
-        leave(world.paths.flows, flow, world.clock[0].now)
-        world.replicas[replica].flow = NONE
-    drain(world, replica)
+    replica = world.replicas[number]
+    if replica.flow != NONE:
+        leave(world.paths.flows, replica.flow, world.clock[0].now)
+        replica.flow = NONE
+    drain(world, number)
 
 
 @separate
-def alarm_of_node(world: World, node: int) -> None:
+def alarm_of_node(world: World, number: int) -> None:
     """A node has booted, or is switched off."""
-    nodes = world.nodes
-    set_alarm(world.due.nodes, node, np.inf)
-    meter(world, node)
-    if nodes[node].state == BOOTING:
-        nodes[node].state = ON
-        if nodes[node].replicas == 0:
-            off = world.clock[0].now + world.rules.off_after_s
-            set_alarm(world.due.nodes, node, off)
+    node, clock = world.nodes[number], world.clock[0]
+    set_alarm(world.due.nodes, number, np.inf)
+    meter(node, clock)
+    if node.state == BOOTING:
+        node.state = ON
+        if node.replicas == 0:
+            set_alarm(world.due.nodes, number, clock.now + world.rules[0].off_after_s)
     else:
-        nodes[node].state = OFF
-    set_power(world, node)
+        node.state = OFF
+    set_base_power(node)

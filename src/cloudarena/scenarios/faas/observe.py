@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from cloudarena.errors import SpecError, nearest
 from cloudarena.scenarios.faas.metrics import cost_usd, measure, node_carbon_g, node_energy_j
+from cloudarena.scenarios.faas.names import PRIORITIES, WHOLE
 from cloudarena.scenarios.faas.simulation import PlaceDecision, ScaleDecision
-from cloudarena.scenarios.faas.state import PRIORITIES, WHOLE
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.simulation import FaasSimulation

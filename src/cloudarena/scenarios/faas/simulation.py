@@ -111,7 +111,7 @@ class FaasSimulation(CompiledRun):
         self.record = record
         self.ground = build_ground(scenario, seed)
         super().__init__(build_world(scenario, self.ground, seed, record), seed)
-        self._seen = seen_nodes(self.world.load, self.world.scores)
+        self._seen = seen_nodes(self.world.scores)
 
     @property
     def now(self) -> float:
@@ -157,7 +157,7 @@ class FaasSimulation(CompiledRun):
 
     def parameters_of(self, chosen: ArrayPolicy) -> NDArray[np.float64]:
         """The parameters that a placer was given with its name."""
-        values = np.zeros_like(self.world.rules.parameters)
+        values = np.zeros_like(self.world.parameters)
         values[: len(chosen.parameters)] = list(chosen.parameters.values())
         return values
 
@@ -180,10 +180,6 @@ class FaasSimulation(CompiledRun):
         return compiled_step(kernel.act, numba.typeof(self.world), numba.int64)
 
     @cached_property
-    def _advance(self) -> Any:
-        return compiled_step(kernel.advance, numba.typeof(self.world))
-
-    @cached_property
     def _show(self) -> Any:
         return compiled_step(kernel.show, numba.typeof(self.world), numba.typeof(self._seen))
 
@@ -199,13 +195,13 @@ class FaasSimulation(CompiledRun):
         return self.world, self._seen
 
     def _first_decision(self) -> int:
-        return self._with_room(self._advance(self.world))
+        return self._with_room(self._act(self.world, 0))
 
     def _with_room(self, status: int) -> int:
         """Makes room and goes on, as often as something is full."""
         while status == self.full:
             self._make_room()
-            status = self._advance(self.world)
+            status = self._act(self.world, 0)
         return int(status)
 
     def _make_room(self) -> None:
@@ -216,7 +212,7 @@ class FaasSimulation(CompiledRun):
         if isinstance(policy, Bundle):
             placer = policy.parts["place"]
             if isinstance(placer, ArrayPolicy):
-                self.world.rules.parameters[:] = self.parameters_of(placer)
+                self.world.parameters[:] = self.parameters_of(placer)
 
     def _why_not(self, status: int) -> str:
         """Why the last action is not allowed, with the numbers that say so."""
