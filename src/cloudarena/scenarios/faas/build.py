@@ -15,6 +15,7 @@ from cloudarena.engine.power import JOULES_PER_KWH
 from cloudarena.scenarios.faas.build_functions import build_functions, build_variants
 from cloudarena.scenarios.faas.build_network import Ground, build_paths
 from cloudarena.scenarios.faas.names import (
+    ABSENT,
     ACCELERATORS,
     CURVE,
     LINEAR,
@@ -23,6 +24,7 @@ from cloudarena.scenarios.faas.names import (
     PREDICATES,
     PRIORITIES,
     ROUTERS,
+    THERE,
     TIERS,
 )
 from cloudarena.scenarios.faas.policies import PARAMETERS
@@ -84,7 +86,7 @@ def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: Recor
         for node in range(len(devices)):
             set_alarm(due.nodes, node, scenario.power.off_after_s)
     images = np.zeros((len(devices), int(variants["image"].max()) + 1), IMAGE)
-    images["state"] = 2 if scenario.network.preloaded else 0
+    images["state"] = THERE if scenario.network.preloaded else ABSENT
     return World(
         clock=clock,
         rules=build_rules(scenario, seed, record, int(functions["workers"].max())),

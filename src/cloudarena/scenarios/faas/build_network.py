@@ -108,6 +108,7 @@ def build_paths(scenario: FaasScenario, ground: Ground) -> tuple[Paths, Laws]:
     paths = Paths(
         flows=make_flows(topology.link_bytes_s, routes.begin, routes.links, FLOWS),
         purposes=np.zeros(FLOWS, FLOW),
+        asked=np.zeros(FLOWS, FLOW),
         holders=holders,
         clients=messages,
         points=np.asarray(clients, np.int64),
@@ -132,6 +133,7 @@ def _no_paths(nodes: int, buckets: int) -> tuple[Paths, Laws]:
     paths = Paths(
         flows=make_flows(np.ones(1), begin, none, 1),
         purposes=np.zeros(1, FLOW),
+        asked=np.zeros(1, FLOW),
         holders=np.zeros((buckets, nodes), HOLDER),
         clients=np.zeros((1, nodes), CLIENT),
         points=np.zeros(1, np.int64),

@@ -46,6 +46,7 @@ from cloudarena.scenarios.faas.requests import (
 from cloudarena.scenarios.faas.scaling import scaling_of, set_replicas, tick
 from cloudarena.scenarios.faas.scheduling import find_valid, replica_of, score
 from cloudarena.scenarios.faas.state import Nodes, World
+from cloudarena.scenarios.faas.transfers import begin_flows, end_flow
 
 ENDED, DECIDE, FULL, NOT_VALID, NO_SUCH_NODE, BAD_COUNT = range(6)
 """Where a run stands; from NOT_VALID on, why an action is not allowed."""
@@ -126,13 +127,14 @@ def end(world: World) -> None:
 def flow_done(world: World) -> None:
     """The flow that finishes first has got there."""
     flow = finishing(world.paths.flows)
-    purpose = world.paths.purposes[flow].purpose
-    if purpose == PULL:
-        pulled(world, flow)
-    elif purpose == SETUP:
-        fetched(world, flow)
+    what = world.paths.purposes[flow]
+    end_flow(world, flow)
+    if what.purpose == PULL:
+        pulled(world, what.node, what.owner)
+    elif what.purpose == SETUP:
+        fetched(world, what.owner)
     else:
-        moved(world, world.paths.purposes[flow].owner)
+        moved(world, what.owner)
 
 
 @separate
@@ -142,6 +144,8 @@ def advance(world: World) -> int:
     while True:
         if clock.unsettled != NONE:
             settle(world)
+        if clock.asked > 0:
+            begin_flows(world)
         if is_full(world):
             return FULL
         if clock.looks and find_placement(world):
@@ -216,7 +220,7 @@ def act(world: World, action: int) -> int:
     return advance(world) if status == DECIDE else status
 
 
-@lean
+@inner
 def show(world: World, seen: Nodes) -> None:
     """Copies what placers see out of the nodes' records."""
     for number in range(len(world.nodes)):

@@ -11,25 +11,28 @@ from __future__ import annotations
 import numpy as np
 
 from cloudarena.engine.alarms import alarm_time, set_alarm
-from cloudarena.engine.compiled import separate
+from cloudarena.engine.compiled import inner, separate
 from cloudarena.engine.flows import leave
 from cloudarena.scenarios.faas.energy import meter, set_base_power
 from cloudarena.scenarios.faas.names import (
+    ABSENT,
     BOOTING,
     NONE,
     OFF,
     ON,
+    ON_ITS_WAY,
     PULLING,
     RUNNING,
     SCHEDULED,
     SETTING_UP,
     SETUP,
     STARTING,
+    THERE,
 )
 from cloudarena.scenarios.faas.replicas import drain, enter_phase, put_on_node, stop
 from cloudarena.scenarios.faas.requests import look_for_work
-from cloudarena.scenarios.faas.state import World
-from cloudarena.scenarios.faas.transfers import begin_data, begin_pull, end_flow
+from cloudarena.scenarios.faas.state import Record, World
+from cloudarena.scenarios.faas.transfers import ask_pull, transfer_s
 
 
 @separate
@@ -43,33 +46,58 @@ def place(world: World, function: int, node: int) -> None:
     if ready > now:
         set_alarm(world.due.replicas, replica, ready)
     else:
-        pull(world, replica)
+        end_phase(world, replica)
 
 
 @separate
-def pull(world: World, number: int) -> None:
-    """A replica pulls its image, waits for a pull that has begun, or goes on at once."""
-    replica = world.replicas[number]
+def end_phase(world: World, number: int) -> None:
+    """The phase of a replica is over; it goes on to the first one that takes time, or is ready."""
+    replica, now = world.replicas[number], world.clock[0].now
+    function = world.functions[replica.function]
+    until = now
+    if replica.state == SCHEDULED:
+        enter_phase(world, replica, PULLING)
+        until = pull(world, replica)
+    if replica.state == PULLING and until <= now:
+        world.images[replica.node, world.variants[replica.variant].image].state = THERE
+        enter_phase(world, replica, STARTING)
+        until = now + function.start_s
+    if replica.state == STARTING and until <= now:
+        enter_phase(world, replica, SETTING_UP)
+        amount = world.variants[replica.variant].setup_bytes
+        until = now + (
+            transfer_s(world, SETUP, number, function.bucket, replica.node, amount)
+            + function.setup_s
+        )
+    if replica.state == SETTING_UP and until <= now:
+        enter_phase(world, replica, RUNNING)
+        replica.ready_s = now
+        world.members[replica.function, function.ready] = number
+        function.ready += 1
+        look_for_work(world, number)
+    else:
+        set_alarm(world.due.replicas, number, until)
+
+
+@inner
+def pull(world: World, replica: Record) -> float:
+    """A replica pulls its image, or waits for a pull that has begun; returns until when.
+
+    Infinity with a network: then all that wait for the image go on when its flow has got there.
+    """
     image = world.images[replica.node, world.variants[replica.variant].image]
-    enter_phase(world, replica, PULLING)
-    if image.state == 0:
-        begin_pull(world, replica.node, replica.variant)
-    if image.state == 1 and not world.rules[0].network:
-        if image.time > world.clock[0].now:
-            set_alarm(world.due.replicas, number, image.time)
-            return
-        image.state = 2
-    if image.state == 2:
-        start(world, number)
+    if image.state == ABSENT:
+        ask_pull(world, replica.node, replica.variant)
+    if image.state == ON_ITS_WAY:
+        return image.time
+    return world.clock[0].now
 
 
 @separate
-def pulled(world: World, flow: int) -> None:
+def pulled(world: World, node: int, variant: int) -> None:
     """An image has got to a node: all that waited for it there start, the oldest first."""
-    node, variant = world.paths.purposes[flow].node, world.paths.purposes[flow].owner
     image = world.variants[variant].image
-    world.images[node, image].state = 2
-    end_flow(world, flow, NONE)
+    world.images[node, image].state = THERE
     while True:
         oldest, number = NONE, world.nodes[node].first_replica
         while number != NONE:
@@ -79,64 +107,19 @@ def pulled(world: World, flow: int) -> None:
             number = replica.next
         if oldest == NONE:
             return
-        start(world, oldest)
+        end_phase(world, oldest)
 
 
 @separate
-def start(world: World, number: int) -> None:
-    """A replica starts."""
-    replica = world.replicas[number]
-    seconds = world.functions[replica.function].start_s
-    enter_phase(world, replica, STARTING)
-    if seconds > 0.0:
-        set_alarm(world.due.replicas, number, world.clock[0].now + seconds)
-    else:
-        set_up(world, number)
-
-
-@separate
-def set_up(world: World, number: int) -> None:
-    """A replica fetches the data that it needs first."""
-    replica, now = world.replicas[number], world.clock[0].now
-    enter_phase(world, replica, SETTING_UP)
-    bucket = world.functions[replica.function].bucket
-    amount = world.variants[replica.variant].setup_bytes
-    replica.flow, seconds = begin_data(
-        world.paths, world.rules[0], now, SETUP, number, bucket, replica.node, amount
-    )
-    if replica.flow == NONE:
-        has_data(world, number, seconds)
-
-
-@separate
-def has_data(world: World, number: int, more_s: float) -> None:
-    """A replica sets itself up for a time, and then is ready."""
-    seconds = more_s + world.functions[world.replicas[number].function].setup_s
-    if seconds > 0.0:
-        set_alarm(world.due.replicas, number, world.clock[0].now + seconds)
-    else:
-        make_ready(world, number)
-
-
-@separate
-def make_ready(world: World, number: int) -> None:
-    """A replica takes requests from now on, those that waited for one first."""
-    replica = world.replicas[number]
-    function = world.functions[replica.function]
-    enter_phase(world, replica, RUNNING)
-    replica.ready_s = world.clock[0].now
-    world.members[replica.function, function.ready] = number
-    function.ready += 1
-    look_for_work(world, number)
-
-
-@separate
-def fetched(world: World, flow: int) -> None:
+def fetched(world: World, number: int) -> None:
     """The data that a replica needs first has come."""
-    number = world.paths.purposes[flow].owner
-    end_flow(world, flow, world.replicas[number].function)
-    world.replicas[number].flow = NONE
-    has_data(world, number, 0.0)
+    replica = world.replicas[number]
+    replica.flow = NONE
+    seconds = world.functions[replica.function].setup_s
+    if seconds > 0.0:
+        set_alarm(world.due.replicas, number, world.clock[0].now + seconds)
+    else:
+        end_phase(world, number)
 
 
 @separate
@@ -144,19 +127,12 @@ def alarm_of_replica(world: World, number: int) -> None:
     """The phase of a replica is over, or it has been idle for too long."""
     replica = world.replicas[number]
     set_alarm(world.due.replicas, number, np.inf)
-    if replica.state == SCHEDULED:
-        pull(world, number)
-    elif replica.state == PULLING:
-        world.images[replica.node, world.variants[replica.variant].image].state = 2
-        start(world, number)
-    elif replica.state == STARTING:
-        set_up(world, number)
-    elif replica.state == SETTING_UP:
-        make_ready(world, number)
-    elif replica.state == RUNNING:
-        function = world.functions[replica.function]
+    if replica.state == RUNNING:
         stop(world, number)
+        function = world.functions[replica.function]
         function.wanted = function.placed
+    else:
+        end_phase(world, number)
 
 
 @separate

@@ -23,6 +23,9 @@ FREE, SCHEDULED, PULLING, STARTING, SETTING_UP, RUNNING, DRAINING, STOPPED = ran
 PHASES = ("scheduled", "pulling", "starting", "setting_up", "running", "draining", "stopped")
 """The phases of a replica's life, in order, from SCHEDULED on."""
 
+ABSENT, ON_ITS_WAY, THERE = range(3)
+"""States of an image on a node."""
+
 UNUSED, REQUESTING, WAITING, QUEUED, DOWNLOADING, EXECUTING, UPLOADING, RESPONDING = range(8)
 """Where a request is: WAITING for a replica, QUEUED at one."""
 

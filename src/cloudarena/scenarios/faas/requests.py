@@ -42,12 +42,7 @@ from cloudarena.scenarios.faas.names import (
 from cloudarena.scenarios.faas.replicas import stop
 from cloudarena.scenarios.faas.routing import newest_free, route, work_of
 from cloudarena.scenarios.faas.state import Record, World
-from cloudarena.scenarios.faas.transfers import (
-    begin_data,
-    begin_message,
-    end_flow,
-    latency_s,
-)
+from cloudarena.scenarios.faas.transfers import ask_message, end_flow, latency_s, transfer_s
 
 
 @inner
@@ -229,24 +224,20 @@ def fetch(world: World, number: int) -> None:
     """A request fetches its data."""
     slot = world.slots[number]
     slot.state = DOWNLOADING
-    replica = world.replicas[slot.replica]
-    amount = world.variants[replica.variant].input_bytes
-    seconds = transfer(world, DOWNLOAD, number, amount)
-    if seconds > 0.0:
-        set_alarm(world.due.finishes, number, world.clock[0].now + seconds)
-    else:
+    variant = world.variants[world.replicas[slot.replica].variant]
+    if not moves_data(world, DOWNLOAD, number, variant.input_bytes):
         execute(world, number)
 
 
-@separate
-def transfer(world: World, purpose: int, number: int, amount: float) -> float:
-    """Data of a request moves; returns how long it takes, infinity with a flow."""
+@inner
+def moves_data(world: World, purpose: int, number: int, amount: float) -> bool:
+    """Data of a request moves; whether that takes time."""
     slot = world.slots[number]
     node, bucket = world.replicas[slot.replica].node, world.functions[slot.function].bucket
-    slot.flow, seconds = begin_data(
-        world.paths, world.rules[0], world.clock[0].now, purpose, number, bucket, node, amount
-    )
-    return seconds
+    seconds = transfer_s(world, purpose, number, bucket, node, amount)
+    if seconds > 0.0:
+        set_alarm(world.due.finishes, number, world.clock[0].now + seconds)
+    return seconds > 0.0
 
 
 @inner
@@ -267,11 +258,8 @@ def store(world: World, number: int) -> None:
     """The data of a request is stored before its response."""
     slot = world.slots[number]
     slot.state = UPLOADING
-    amount = world.variants[world.replicas[slot.replica].variant].output_bytes
-    seconds = transfer(world, UPLOAD, number, amount)
-    if seconds > 0.0:
-        set_alarm(world.due.finishes, number, world.clock[0].now + seconds)
-    else:
+    variant = world.variants[world.replicas[slot.replica].variant]
+    if not moves_data(world, UPLOAD, number, variant.output_bytes):
         stored(world, number)
 
 
@@ -406,7 +394,7 @@ def time_out(world: World, number: int) -> None:
     meter_function(function, clock.now)
     set_alarm(world.due.finishes, number, np.inf)
     if slot.flow != NONE:
-        end_flow(world, slot.flow, slot.function)
+        end_flow(world, slot.flow)
         slot.flow = NONE
     if state == WAITING:
         remove(world.slots, function, number)
@@ -439,16 +427,15 @@ def alarm_of_request(world: World, number: int) -> None:
     elif slot.state == UPLOADING:
         stored(world, number)
     elif slot.state == RESPONDING:
-        slot.flow = begin_message(world, RESPONSE, number, function.response_bytes)
+        ask_message(world, RESPONSE, number, function.response_bytes)
     else:
-        slot.flow = begin_message(world, REQUEST, number, function.request_bytes)
+        ask_message(world, REQUEST, number, function.request_bytes)
 
 
 @separate
 def moved(world: World, number: int) -> None:
     """The flow of a request has got there."""
     slot = world.slots[number]
-    end_flow(world, slot.flow, slot.function)
     slot.flow = NONE
     if slot.state == DOWNLOADING:
         execute(world, number)

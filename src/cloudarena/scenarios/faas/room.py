@@ -55,7 +55,9 @@ def _longer(values: Any, size: int) -> Any:
 def _with_flows(paths: Paths, margin: int) -> Paths:
     size = 2 * len(paths.purposes) + margin
     return paths._replace(
-        flows=with_slots(paths.flows, size), purposes=_longer(paths.purposes, size)
+        flows=with_slots(paths.flows, size),
+        purposes=_longer(paths.purposes, size),
+        asked=_longer(paths.asked, size),
     )
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from cloudarena.engine.alarms import set_alarm
-from cloudarena.engine.compiled import lean, separate
+from cloudarena.engine.compiled import plain, separate
 from cloudarena.scenarios.faas.execution import meter_function
 from cloudarena.scenarios.faas.lifecycle import remove_replica
 from cloudarena.scenarios.faas.names import CPU_UTILISATION, HISTORY, QUEUE_LENGTH, REQUEST_RATE
@@ -42,19 +42,18 @@ def tick(world: World, which: int) -> None:
     clock.suggested = suggestion(function, clock.now)
 
 
-@separate
+@plain
 def window_mean(function: Record, k: int) -> float:
     """The mean over the window of what is added up in the k-th integral."""
-    ticks = function.ticks
-    intervals = min(ticks, function.window)
+    ticks, intervals = function["ticks"], min(function["ticks"], function["window"])
     if intervals == 0:
         return 0.0
-    last = function.history[ticks % HISTORY, k]
-    first = function.history[(ticks - intervals) % HISTORY, k]
-    return (last - first) / (intervals * function.interval_s)
+    last = function["history"][ticks % HISTORY, k]
+    first = function["history"][(ticks - intervals) % HISTORY, k]
+    return float(last - first) / (intervals * function["interval_s"])
 
 
-@separate
+@plain
 def used_cpu(function: Record) -> float:
     """CPU that was used in the window of what the replicas asked for."""
     asked = window_mean(function, 3)
@@ -90,25 +89,25 @@ def suggestion(function: Record, now: float) -> int:
     return min(max(count, function.minimum), function.maximum)
 
 
-@lean
+@plain
 def scaling_of(world: World) -> Scaling:
     """The function whose scaler is due."""
     clock = world.clock[0]
-    function = world.functions[clock.function]
+    function = world.functions[clock["function"]]
     return Scaling(
-        clock.function,
-        clock.suggested,
-        function.wanted,
-        function.ready,
-        function.minimum,
-        function.maximum,
+        int(clock["function"]),
+        int(clock["suggested"]),
+        int(function["wanted"]),
+        int(function["ready"]),
+        int(function["minimum"]),
+        int(function["maximum"]),
         window_mean(function, 0),
         window_mean(function, 1),
         used_cpu(function),
-        function.held,
-        function.waiting + function.queued,
-        clock.now - function.changed_s,
-        clock.now,
+        int(function["held"]),
+        int(function["waiting"] + function["queued"]),
+        float(clock["now"] - function["changed_s"]),
+        float(clock["now"]),
     )
 
 

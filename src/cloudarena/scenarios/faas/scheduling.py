@@ -9,10 +9,12 @@ it is the same everywhere.
 from __future__ import annotations
 
 import numpy as np
+from numba.extending import register_jitable
 
-from cloudarena.engine.compiled import compiled, inner, separate
+from cloudarena.engine.compiled import inner, separate
 from cloudarena.scenarios.faas.energy import dynamic_power_w
 from cloudarena.scenarios.faas.names import (
+    ABSENT,
     BALANCED_RESOURCES,
     CAPABILITY,
     CONTENTION,
@@ -94,7 +96,7 @@ def expect_transfers(world: World, which: int, number: int) -> None:
     """How long the image and the data of a function would take to get to a node."""
     node, rules = world.nodes[number], world.rules[0]
     variant = world.variants[node.variant]
-    missing = world.images[number, variant.image].state == 0
+    missing = world.images[number, variant.image].state == ABSENT
     pull = world.fits[node.variant, node.device_type].image_bytes if missing else 0.0
     data = variant.setup_bytes + variant.input_bytes + variant.output_bytes
     if rules.network:
@@ -168,17 +170,17 @@ def expected_load(world: World, node: Record) -> float:
         following = world.replicas[following].next
 
 
-@compiled
+@register_jitable  # references are counted: it hands out arrays
 def replica_of(world: World) -> Replica:
-    """The replica that is to be placed. References are counted: it hands out arrays."""
+    """The replica that is to be placed."""
     clock = world.clock[0]
-    function = world.functions[clock.function]
+    function = world.functions[clock["function"]]
     return Replica(
-        clock.function,
-        clock.placed,
-        function.placed,
-        function.wanted,
-        clock.now,
+        int(clock["function"]),
+        int(clock["placed"]),
+        int(function["placed"]),
+        int(function["wanted"]),
+        float(clock["now"]),
         world.weights,
         world.parameters,
     )

@@ -19,6 +19,8 @@ from cloudarena.scenarios.faas.build_network import build_ground
 from cloudarena.scenarios.faas.metrics import measure
 from cloudarena.scenarios.faas.policies import policy
 from cloudarena.scenarios.faas.room import with_room
+from cloudarena.scenarios.faas.scaling import scaling_of
+from cloudarena.scenarios.faas.scheduling import replica_of
 from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.state import Nodes, Replica, Scaling, seen_nodes
 from cloudarena.scenarios.faas.tables import make_tables
@@ -121,18 +123,20 @@ class FaasSimulation(CompiledRun):
     @property
     def replica(self) -> Replica:
         """The replica that is to be placed."""
-        replica: Replica = locked(Replica(*self._replica_of(self.world)))
+        replica: Replica = locked(replica_of(self.world))
         return replica
 
     @property
     def scaling(self) -> Scaling:
         """The function whose scaler is due."""
-        return Scaling(*self._scaling_of(self.world))
+        return scaling_of(self.world)
 
     @property
     def nodes(self) -> Nodes:
         """What a placer sees of the nodes."""
-        self._show(self.world, self._seen)
+        for name in Nodes._fields:
+            if name != "scores":
+                getattr(self._seen, name)[:] = self.world.nodes[name]
         return self._seen
 
     @property
@@ -178,18 +182,6 @@ class FaasSimulation(CompiledRun):
     @cached_property
     def _act(self) -> Any:
         return compiled_step(kernel.act, numba.typeof(self.world), numba.int64)
-
-    @cached_property
-    def _show(self) -> Any:
-        return compiled_step(kernel.show, numba.typeof(self.world), numba.typeof(self._seen))
-
-    @cached_property
-    def _replica_of(self) -> Any:
-        return compiled_step(kernel.replica_of, numba.typeof(self.world))
-
-    @cached_property
-    def _scaling_of(self) -> Any:
-        return compiled_step(kernel.scaling_of, numba.typeof(self.world))
 
     def _state(self) -> tuple[Any, ...]:
         return self.world, self._seen

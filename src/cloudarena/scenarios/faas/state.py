@@ -354,6 +354,7 @@ CLOCK = np.dtype(
         ("placed", np.int64),
         ("free_slot", np.int64),  # lists of what is free; NONE if nothing is
         ("free_replica", np.int64),
+        ("asked", np.int64),  # flows that begin when the event is over
         ("unsettled", np.int64),  # the node on which executions have begun or ended; NONE
         ("in_system", np.int64),
         ("in_system_s", np.float64),  # its integral
@@ -377,6 +378,8 @@ FLOW = np.dtype(
         ("begin", np.float64),
         ("node", np.int64),
         ("other", np.int64),  # the point at its other end
+        ("route", np.int64),
+        ("bytes", np.float64),
     ]
 )
 """What a flow is for."""
@@ -404,6 +407,7 @@ class Paths(NamedTuple):
 
     flows: Flows
     purposes: NDArray[np.void]  # (flows,) of FLOW
+    asked: NDArray[np.void]  # (flows,) of FLOW: those that begin when the event is over
     holders: NDArray[np.void]  # (buckets, nodes) of HOLDER
     clients: NDArray[np.void]  # (clients, nodes) of CLIENT
     points: NDArray[np.int64]  # (clients,): where requests come from
@@ -423,8 +427,8 @@ FIT = np.dtype(
 
 IMAGE = np.dtype(
     [
-        ("state", np.int64),  # 0 absent, 1 on its way, 2 there
-        ("time", np.float64),  # when one on its way is there; without a network
+        ("state", np.int64),  # ABSENT, ON_ITS_WAY or THERE
+        ("time", np.float64),  # when one on its way is there; infinity with a network
     ]
 )
 """An image on a node."""

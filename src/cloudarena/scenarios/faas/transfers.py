@@ -1,6 +1,7 @@
 """What moves over the network: images, data, requests and responses, as flows.
 
-Without a topology each transfer moves by itself at the spec's bandwidth.
+Without a topology each transfer moves by itself at the spec's bandwidth. The flows that an event
+asks for join the others when it is over.
 """
 
 from __future__ import annotations
@@ -10,82 +11,97 @@ import numpy as np
 from cloudarena.engine.compiled import inner, separate
 from cloudarena.engine.flows import join, leave
 from cloudarena.engine.hashing import uniform
-from cloudarena.scenarios.faas.names import NONE, PULL, REQUEST, RESPONSE, UPLOAD
-from cloudarena.scenarios.faas.state import Paths, Record, World
+from cloudarena.scenarios.faas.names import (
+    NONE,
+    ON_ITS_WAY,
+    PULL,
+    REQUEST,
+    RESPONSE,
+    SETUP,
+    UPLOAD,
+)
+from cloudarena.scenarios.faas.state import Paths, World
 from cloudarena.workloads.faas_topology import draw_latency
 
 
-@separate
-def begin_flow(
-    paths: Paths,
-    now: float,
-    purpose: int,
-    owner: int,
-    node: int,
-    other: int,
-    route: int,
-    amount: float,
-) -> int:
-    """Starts a flow between a node and another point; returns its slot."""
-    flow = join(paths.flows, route, amount, now)
-    row = paths.purposes[flow]
-    row.purpose, row.owner, row.begin = purpose, owner, now
+@inner
+def ask_flow(
+    world: World, purpose: int, owner: int, node: int, other: int, route: int, amount: float
+) -> None:
+    """Asks for a flow between a node and another point."""
+    clock = world.clock[0]
+    row = world.paths.asked[clock.asked]
+    clock.asked += 1
+    row.purpose, row.owner, row.begin = purpose, owner, clock.now
     row.node, row.other = node, other
-    return flow
+    row.route, row.bytes = route, amount
 
 
 @separate
-def end_flow(world: World, flow: int, function: int) -> None:
+def begin_flows(world: World) -> None:
+    """The flows that an event has asked for begin."""
+    clock, paths = world.clock[0], world.paths
+    for k in range(clock.asked):
+        asked = paths.asked[k]
+        flow = join(paths.flows, asked.route, asked.bytes, clock.now)
+        paths.purposes[flow] = asked
+        if asked.purpose == SETUP:
+            world.replicas[asked.owner].flow = flow
+        elif asked.purpose != PULL:
+            world.slots[asked.owner].flow = flow
+    clock.asked = 0
+
+
+@separate
+def end_flow(world: World, flow: int) -> None:
     """Ends a flow, and records it if it has got there."""
-    paths, records, clock = world.paths, world.records, world.clock[0]
-    amount = paths.flows.slots[flow].bytes
-    left = leave(paths.flows, flow, clock.now)
-    if left > 0.5 or clock.moved >= len(records.moved):
+    clock, what = world.clock[0], world.paths.purposes[flow]
+    left = leave(world.paths.flows, flow, clock.now)
+    if left > 0.5 or clock.moved >= len(world.records.moved):
         return
-    row = records.moved[clock.moved]
+    row = world.records.moved[clock.moved]
     clock.moved += 1
-    what = paths.purposes[flow]
     row.purpose, row.begin, row.end = what.purpose, what.begin, clock.now
-    row.node, row.other = what.node, what.other
+    row.node, row.other, row.bytes = what.node, what.other, what.bytes
     row.outward = what.purpose == UPLOAD or what.purpose == RESPONSE
-    row.bytes, row.function = amount, function
-
-
-@separate
-def begin_pull(world: World, which: int, variant: int) -> None:
-    """Starts to pull an image that is neither on a node nor on its way there."""
-    node, now = world.nodes[which], world.clock[0].now
-    image = world.images[which, world.variants[variant].image]
-    amount = world.fits[variant, node.device_type].image_bytes
-    image.state = 1
-    if world.rules[0].network:
-        registry = world.paths.registry
-        begin_flow(world.paths, now, PULL, variant, which, registry, node.pull, amount)
+    if what.purpose == PULL:
+        row.function = NONE
+    elif what.purpose == SETUP:
+        row.function = world.replicas[what.owner].function
     else:
-        image.time = now + amount / world.rules[0].bandwidth
+        row.function = world.slots[what.owner].function
+
+
+@inner
+def ask_pull(world: World, number: int, variant: int) -> None:
+    """Starts to pull an image that is neither on a node nor on its way there."""
+    node, rules = world.nodes[number], world.rules[0]
+    image = world.images[number, world.variants[variant].image]
+    amount = world.fits[variant, node.device_type].image_bytes
+    image.state = ON_ITS_WAY
+    if rules.network:
+        image.time = np.inf
+        ask_flow(world, PULL, variant, number, world.paths.registry, node.pull, amount)
+    else:
+        image.time = world.clock[0].now + amount / rules.bandwidth
 
 
 @separate
-def begin_data(
-    paths: Paths,
-    rules: Record,
-    now: float,
-    purpose: int,
-    owner: int,
-    bucket: int,
-    node: int,
-    amount: float,
-) -> tuple[int, float]:
-    """Starts to move data; returns its flow, or NONE, and the time it takes without a flow."""
+def transfer_s(
+    world: World, purpose: int, owner: int, bucket: int, node: int, amount: float
+) -> float:
+    """Starts to move data; returns how long it takes, infinity if it is a flow that tells."""
+    rules = world.rules[0]
     if amount <= 0.0:
-        return NONE, 0.0
+        return 0.0
     if not rules.network:
-        return NONE, amount / rules.bandwidth
-    holder = paths.holders[bucket, node]
+        return amount / rules.bandwidth
+    holder = world.paths.holders[bucket, node]
     route = holder.store if purpose == UPLOAD else holder.fetch
     if route == NONE:  # the node holds it itself
-        return NONE, 0.0
-    return begin_flow(paths, now, purpose, owner, node, holder.point, route, amount), np.inf
+        return 0.0
+    ask_flow(world, purpose, owner, node, holder.point, route, amount)
+    return np.inf
 
 
 @inner
@@ -111,11 +127,11 @@ def latency_s(world: World, number: int, purpose: int) -> float:
     return draw_latency(world.laws, paths.routes, route, rules.latency_key, message)
 
 
-@separate
-def begin_message(world: World, purpose: int, number: int, amount: float) -> int:
-    """Starts to send a request or a response; returns its flow."""
+@inner
+def ask_message(world: World, purpose: int, number: int, amount: float) -> None:
+    """Starts to send a request or a response."""
     slot, paths = world.slots[number], world.paths
     client = client_of(paths, world.rules[0].origin_key, slot.function, slot.number)
-    node, point = world.replicas[slot.replica].node, paths.points[client]
+    node = world.replicas[slot.replica].node
     route = message_route(paths, client, node, purpose)
-    return begin_flow(paths, world.clock[0].now, purpose, number, node, point, route, amount)
+    ask_flow(world, purpose, number, node, paths.points[client], route, amount)
