@@ -26,6 +26,7 @@ from cloudarena.scenarios.faas.names import (
     ROUTERS,
     THERE,
     TIERS,
+    WHOLE,
 )
 from cloudarena.scenarios.faas.policies import PARAMETERS
 from cloudarena.scenarios.faas.rows import (
@@ -107,8 +108,8 @@ def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: Recor
         slots=free_list(np.zeros(SLOTS, REQUEST_SLOT), 0),
         due=due,
         paths=paths._replace(routes=hops),
-        responses=np.empty(ROWS),
-        responded=np.empty(ROWS, np.int32),
+        responses=np.empty(len(requests.arrival_s)),
+        responded=np.empty(len(requests.arrival_s), np.int32),
         records=build_records(record, len(devices)),
     )
 
@@ -135,7 +136,7 @@ def build_rules(
     rules["scheduling_s"] = scenario.scheduler.delay_s
     rules["off_after_s"] = np.inf if off is None else off
     rules["sample_s"] = scenario.sample_s
-    rules["all_rows"] = record == "full"
+    rules["rows"], rules["all_rows"] = record != "none", record == "full"
     for purpose in ("execution", "latency", "origin", "router"):
         rules[f"{purpose}_key"] = make_key(seed, purpose)
     rules["predicates"] = [name in scenario.scheduler.predicates for name in PREDICATES]
@@ -167,6 +168,7 @@ def build_nodes(
     models = [_power(scenario, device) for device in devices]
     for name in ("idle_w", "model", "coefficient_w", "exponent", "points"):
         nodes[name] = [model[name] for model in models]
+    nodes["slope_w"] = nodes["coefficient_w"] / WHOLE
     boot_w = nodes["idle_w"] + [model["busy_w"] for model in models]
     nodes["boot_w"] = boot_w if power.boot_w is None else power.boot_w
     nodes["off_w"], nodes["boot_s"] = power.off_w, power.boot_s

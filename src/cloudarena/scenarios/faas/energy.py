@@ -83,7 +83,7 @@ def meter(node: Record, clock: Record) -> None:
     node.share_j += node.share_w * seconds
     if node.running > 0:
         node.busy_s += seconds
-        node.cpu_s += min(node.load[CPU], WHOLE) / WHOLE * seconds
+        node.cpu_s += min(node.load[CPU], WHOLE) * seconds
         for resource in range(POWERED):
             node.unit_j[resource] += node.unit_w[resource] * seconds
 
@@ -93,14 +93,13 @@ def set_power(node: Record) -> None:
     """Finds what a node draws from now on, after its load has changed. It has been metered."""
     power = node.base_w
     for resource in range(POWERED):
-        load = node.load[resource]
+        load, unit = node.load[resource], node.slope_w[resource]
         if resource == CPU and node.model != LINEAR:
-            part = cpu_power_w(node, min(load, WHOLE) / WHOLE)
-            node.unit_w[resource] = part / max(load, 1)
-        else:
-            node.unit_w[resource] = node.coefficient_w[resource] / max(load, WHOLE)
-            part = node.unit_w[resource] * load
-        power += part
+            unit = cpu_power_w(node, min(load, WHOLE) / WHOLE) / max(load, 1)
+        elif load > WHOLE:
+            unit = node.coefficient_w[resource] / load
+        node.unit_w[resource] = unit
+        power += unit * load
     node.power_w = power
 
 

@@ -63,7 +63,7 @@ def begin_execution(world: World, number: int) -> None:
     node.running += 1
     for resource in range(len(fit.claim)):
         node.load[resource] += fit.claim[resource]
-    function.cpu_used += fit.claim[CPU] / WHOLE * node.cores * 1000.0
+    function.cpu_used += fit.claim[CPU] * node.cores
     for resource in range(POWERED):
         slot.unit_j[resource] = node.unit_j[resource]
     slot.next, slot.before = node.first_slot, NONE
@@ -89,7 +89,7 @@ def end_execution(world: World, number: int) -> None:
     node.running -= 1
     for resource in range(len(fit.claim)):
         node.load[resource] -= fit.claim[resource]
-    function.cpu_used -= fit.claim[CPU] / WHOLE * node.cores * 1000.0
+    function.cpu_used -= fit.claim[CPU] * node.cores
     if slot.before == NONE:
         node.first_slot = slot.next
     else:
@@ -108,7 +108,7 @@ def set_stretches(node: Record) -> bool:
     changed = False
     for resource in range(len(node.load)):
         if resource != MEMORY:
-            stretch = max(WHOLE, node.load[resource]) / WHOLE
+            stretch = node.load[resource] / WHOLE if node.load[resource] > WHOLE else 1.0
             changed |= stretch != node.stretch[resource]
             node.stretch[resource] = stretch
     return changed

@@ -59,17 +59,18 @@ FLOW_MARGIN = 64
 def is_full(world: World) -> bool:
     """Whether the next event may need more room than there is."""
     clock, rules, records = world.clock[0], world.rules[0], world.records
+    if clock.free_slot == NONE or clock.free_replica == NONE:
+        return True
+    if not (rules.network or rules.rows):
+        return False
     most = rules.most_workers + clock.replicas + FLOW_MARGIN
     return (
-        clock.free_slot == NONE
-        or clock.free_replica == NONE
-        or clock.completed + most >= len(world.responses)
-        or (rules.network and world.paths.flows.counters[FREE_SLOTS] < most)
-        or (len(records.replicas) > 0 and clock.placed >= len(records.replicas))
-        or (len(records.changes) > 0 and clock.changes + 2 >= len(records.changes))
+        (rules.network and world.paths.flows.counters[FREE_SLOTS] < most)
+        or (rules.rows and clock.placed >= len(records.replicas))
+        or (rules.rows and clock.changes + 2 >= len(records.changes))
+        or (rules.rows and clock.samples >= len(records.samples))
         or (rules.all_rows and clock.invocations + most >= len(records.invocations))
         or (rules.all_rows and clock.moved + most >= len(records.moved))
-        or (len(records.samples) > 0 and clock.samples >= len(records.samples))
     )
 
 
@@ -156,7 +157,7 @@ def advance(world: World) -> int:
         flow = next_finish(world.paths.flows) if rules.network else np.inf
         arrival = world.arrivals[clock.arrived] if clock.arrived < len(world.arrivals) else np.inf
         event = min(node, flow, replica, finish, timeout, scaler, arrival)
-        if len(world.records.samples) > 0 and clock.next_sample < min(event, rules.end_s):
+        if rules.rows and clock.next_sample < min(event, rules.end_s):
             pass_time(clock, world.carbon, clock.next_sample)
             sample(world)
             continue

@@ -29,7 +29,7 @@ from cloudarena.scenarios.faas.names import (
     STARTING,
     THERE,
 )
-from cloudarena.scenarios.faas.replicas import drain, enter_phase, put_on_node, stop
+from cloudarena.scenarios.faas.replicas import drain, put_on_node, record_phase, stop
 from cloudarena.scenarios.faas.requests import look_for_work
 from cloudarena.scenarios.faas.state import Record, World
 from cloudarena.scenarios.faas.transfers import ask_pull, transfer_s
@@ -56,21 +56,25 @@ def end_phase(world: World, number: int) -> None:
     function = world.functions[replica.function]
     until = now
     if replica.state == SCHEDULED:
-        enter_phase(world, replica, PULLING)
+        replica.state = PULLING
+        record_phase(world, replica)
         until = pull(world, replica)
     if replica.state == PULLING and until <= now:
         world.images[replica.node, world.variants[replica.variant].image].state = THERE
-        enter_phase(world, replica, STARTING)
+        replica.state = STARTING
+        record_phase(world, replica)
         until = now + function.start_s
     if replica.state == STARTING and until <= now:
-        enter_phase(world, replica, SETTING_UP)
+        replica.state = SETTING_UP
+        record_phase(world, replica)
         amount = world.variants[replica.variant].setup_bytes
         until = now + (
             transfer_s(world, SETUP, number, function.bucket, replica.node, amount)
             + function.setup_s
         )
     if replica.state == SETTING_UP and until <= now:
-        enter_phase(world, replica, RUNNING)
+        replica.state = RUNNING
+        record_phase(world, replica)
         replica.ready_s = now
         world.members[replica.function, function.ready] = number
         function.ready += 1

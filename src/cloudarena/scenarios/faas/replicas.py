@@ -26,30 +26,25 @@ from cloudarena.scenarios.faas.state import Record, World
 
 
 @separate
-def record_phase(row: Record, phase: int, now: float) -> None:
-    """Keeps when a phase of a replica began."""
-    if phase == SCHEDULED:
+def record_phase(world: World, replica: Record) -> None:
+    """Keeps that a replica is in another phase from now on."""
+    if not world.rules[0].rows:
+        return
+    row, now = world.records.replicas[replica.number], world.clock[0].now
+    if replica.state == SCHEDULED:
         row.scheduled = now
-    elif phase == PULLING:
+    elif replica.state == PULLING:
         row.pulling = now
-    elif phase == STARTING:
+    elif replica.state == STARTING:
         row.starting = now
-    elif phase == SETTING_UP:
+    elif replica.state == SETTING_UP:
         row.setting_up = now
-    elif phase == RUNNING:
+    elif replica.state == RUNNING:
         row.running = now
-    elif phase == DRAINING:
+    elif replica.state == DRAINING:
         row.draining = now
-    elif phase == STOPPED:
+    elif replica.state == STOPPED:
         row.stopped = now
-
-
-@inner
-def enter_phase(world: World, replica: Record, phase: int) -> None:
-    """A replica is in another phase from now on."""
-    replica.state = phase
-    if len(world.records.replicas) > 0:
-        record_phase(world.records.replicas[replica.number], phase, world.clock[0].now)
 
 
 @inner
@@ -92,10 +87,11 @@ def put_on_node(world: World, which: int, place: int) -> int:
         node.boots += 1
         set_alarm(world.due.nodes, place, clock.now + node.boot_s)
     set_base_power(node)
-    if len(world.records.replicas) > 0:
+    if world.rules[0].rows:
         row = world.records.replicas[replica.number]
         row.function, row.variant, row.node = which, node.variant, place
-    enter_phase(world, replica, SCHEDULED)
+    replica.state = SCHEDULED
+    record_phase(world, replica)
     return number
 
 
@@ -144,8 +140,9 @@ def stop(world: World, number: int) -> None:
         set_alarm(world.due.nodes, replica.node, clock.now + world.rules[0].off_after_s)
     set_base_power(node)
     set_alarm(world.due.replicas, number, np.inf)
-    enter_phase(world, replica, STOPPED)
-    if len(world.records.replicas) > 0:
+    replica.state = STOPPED
+    record_phase(world, replica)
+    if world.rules[0].rows:
         row = world.records.replicas[replica.number]
         row.served, row.idle = replica.served, idle
     replica.state = FREE
@@ -166,7 +163,8 @@ def drain(world: World, number: int) -> None:
     take_out(world, number)
     world.functions[replica.function].placed -= 1
     set_alarm(world.due.replicas, number, np.inf)
-    enter_phase(world, replica, DRAINING)
+    replica.state = DRAINING
+    record_phase(world, replica)
 
 
 @separate

@@ -28,10 +28,8 @@ from cloudarena.scenarios.faas.names import (
     PER_REQUEST,
     QUEUED,
     REJECTED,
-    REQUEST,
     REQUESTING,
     RESPONDING,
-    RESPONSE,
     RUNNING,
     TIMED_OUT,
     UNUSED,
@@ -141,9 +139,9 @@ def wait(world: World, number: int) -> None:
 @inner
 def record_change(world: World, function: int, before: int, after: int, by_scaler: bool) -> None:
     """Keeps that the number of replicas that a function should have has changed."""
-    clock, rows = world.clock[0], world.records.changes
-    if len(rows) > 0:
-        row = rows[clock.changes]
+    clock = world.clock[0]
+    if world.rules[0].rows:
+        row = world.records.changes[clock.changes]
         row.time, row.function, row.before, row.after = clock.now, function, before, after
         row.by_scaler = by_scaler
         clock.changes += 1
@@ -188,7 +186,7 @@ def send(world: World, number: int) -> None:
     slot.state = REQUESTING
     world.replicas[slot.replica].coming += 1
     slot.waited += now - slot.since
-    set_alarm(world.due.finishes, number, now + latency_s(world, number, REQUEST))
+    set_alarm(world.due.finishes, number, now + latency_s(world, number))
 
 
 @inner
@@ -225,14 +223,15 @@ def fetch(world: World, number: int) -> None:
     slot = world.slots[number]
     slot.state = DOWNLOADING
     variant = world.variants[world.replicas[slot.replica].variant]
-    if not moves_data(world, DOWNLOAD, number, variant.input_bytes):
+    if not moves_data(world, number, variant.input_bytes):
         execute(world, number)
 
 
 @inner
-def moves_data(world: World, purpose: int, number: int, amount: float) -> bool:
+def moves_data(world: World, number: int, amount: float) -> bool:
     """Data of a request moves; whether that takes time."""
     slot = world.slots[number]
+    purpose = UPLOAD if slot.state == UPLOADING else DOWNLOAD
     node, bucket = world.replicas[slot.replica].node, world.functions[slot.function].bucket
     seconds = transfer_s(world, purpose, number, bucket, node, amount)
     if seconds > 0.0:
@@ -249,7 +248,8 @@ def complete(world: World, number: int) -> int:
     if stores or world.rules[0].requests_on_network:
         store(world, number)
         return NONE
-    finish(world, number, COMPLETED)
+    world.slots[number].outcome = COMPLETED
+    finish(world, number)
     return free_worker(world, which)
 
 
@@ -259,7 +259,7 @@ def store(world: World, number: int) -> None:
     slot = world.slots[number]
     slot.state = UPLOADING
     variant = world.variants[world.replicas[slot.replica].variant]
-    if not moves_data(world, UPLOAD, number, variant.output_bytes):
+    if not moves_data(world, number, variant.output_bytes):
         stored(world, number)
 
 
@@ -269,10 +269,11 @@ def stored(world: World, number: int) -> None:
     slot, which = world.slots[number], world.slots[number].replica
     if world.rules[0].requests_on_network:
         slot.state = RESPONDING
-        response = world.clock[0].now + latency_s(world, number, RESPONSE)
+        response = world.clock[0].now + latency_s(world, number)
         set_alarm(world.due.finishes, number, response)
     else:
-        finish(world, number, COMPLETED)
+        slot.outcome = COMPLETED
+        finish(world, number)
     free_worker_apart(world, which)
 
 
@@ -341,13 +342,13 @@ def look_if_idle(world: World, which: int) -> None:
 
 
 @inner
-def finish(world: World, number: int, outcome: int) -> None:
-    """A request ends; its slot is free."""
+def finish(world: World, number: int) -> None:
+    """A request ends, with the outcome that its slot holds; the slot is free."""
     clock, slot = world.clock[0], world.slots[number]
     function = world.functions[slot.function]
     count_requests(clock, -1)
-    function.outcomes[outcome] += 1
-    if outcome == COMPLETED:
+    function.outcomes[slot.outcome] += 1
+    if slot.outcome == COMPLETED:
         response = clock.now - slot.arrival
         world.responses[clock.completed] = response
         world.responded[clock.completed] = slot.function
@@ -357,7 +358,7 @@ def finish(world: World, number: int, outcome: int) -> None:
         function.executed_s += slot.executed
         function.cold += slot.cold
     if clock.invocations < len(world.records.invocations):
-        record_invocation(world, number, outcome)
+        record_invocation(world, number)
     if function.timeout_s < np.inf:
         set_alarm(world.due.timeouts, number, np.inf)
     slot.state = UNUSED
@@ -366,12 +367,12 @@ def finish(world: World, number: int, outcome: int) -> None:
 
 
 @separate
-def record_invocation(world: World, number: int, outcome: int) -> None:
+def record_invocation(world: World, number: int) -> None:
     """Keeps what became of a request."""
     clock, slot = world.clock[0], world.slots[number]
     row = world.records.invocations[clock.invocations]
     clock.invocations += 1
-    row.function, row.number, row.outcome = slot.function, slot.number, outcome
+    row.function, row.number, row.outcome = slot.function, slot.number, slot.outcome
     row.cold, row.replica, row.node = slot.cold, NONE, NONE
     if slot.replica != NONE:
         replica = world.replicas[slot.replica]
@@ -383,7 +384,8 @@ def record_invocation(world: World, number: int, outcome: int) -> None:
 @separate
 def reject(world: World, number: int) -> None:
     """There is no room for a request."""
-    finish(world, number, REJECTED)
+    world.slots[number].outcome = REJECTED
+    finish(world, number)
 
 
 @separate
@@ -409,7 +411,8 @@ def time_out(world: World, number: int) -> None:
         world.replicas[which].coming -= 1
     elif state == EXECUTING:
         end_execution(world, number)
-    finish(world, number, TIMED_OUT)
+    slot.outcome = TIMED_OUT
+    finish(world, number)
     if state in (DOWNLOADING, EXECUTING, UPLOADING):
         free_worker_apart(world, which)
     elif state == REQUESTING:
@@ -420,16 +423,13 @@ def time_out(world: World, number: int) -> None:
 def alarm_of_request(world: World, number: int) -> None:
     """A request has its data or has stored it, or its latency is over and its bytes move."""
     slot = world.slots[number]
-    function = world.functions[slot.function]
     set_alarm(world.due.finishes, number, np.inf)
     if slot.state == DOWNLOADING:
         execute(world, number)
     elif slot.state == UPLOADING:
         stored(world, number)
-    elif slot.state == RESPONDING:
-        ask_message(world, RESPONSE, number, function.response_bytes)
     else:
-        ask_message(world, REQUEST, number, function.request_bytes)
+        ask_message(world, number)
 
 
 @separate
@@ -442,7 +442,8 @@ def moved(world: World, number: int) -> None:
     elif slot.state == UPLOADING:
         stored(world, number)
     elif slot.state == RESPONDING:
-        finish(world, number, COMPLETED)
+        slot.outcome = COMPLETED
+        finish(world, number)
     else:
         world.replicas[slot.replica].coming -= 1
         slot.since = world.clock[0].now

@@ -35,11 +35,6 @@ def with_room(world: World) -> World:
             due=world.due._replace(replicas=with_alarms(world.due.replicas, 2 * old)),
         )
         clock["free_replica"] = old
-    if clock["completed"] + margin >= len(world.responses):
-        size = max(2 * len(world.responses), int(clock["completed"]) + 2 * margin)
-        world = world._replace(
-            responses=_longer(world.responses, size), responded=_longer(world.responded, size)
-        )
     if rules["network"] and world.paths.flows.counters[FREE_SLOTS] < margin:
         world = world._replace(paths=_with_flows(world.paths, margin))
     return world._replace(records=_with_rows(world.records, clock, rules["all_rows"], margin))

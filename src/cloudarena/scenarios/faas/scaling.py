@@ -56,8 +56,9 @@ def window_mean(function: Record, k: int) -> float:
 @plain
 def used_cpu(function: Record) -> float:
     """CPU that was used in the window of what the replicas asked for."""
-    asked = window_mean(function, 3)
-    return window_mean(function, 2) / asked if asked > 0.0 else 0.0
+    asked = window_mean(function, 3)  # millicores
+    used = window_mean(function, 2) / 1000.0  # from millionths of cores
+    return used / asked if asked > 0.0 else 0.0
 
 
 @separate

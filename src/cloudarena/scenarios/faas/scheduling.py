@@ -37,6 +37,12 @@ from cloudarena.scenarios.faas.names import (
 )
 from cloudarena.scenarios.faas.state import Record, Replica, World
 
+QUANTITIES = (
+    *(IMAGE_LOCALITY, DATA_LOCALITY, EXECUTION_TIME),
+    *(CONTENTION, ENERGY_EFFICIENCY, LEAST_POWER),
+)
+"""Priorities that look at a quantity, of which less is better."""
+
 
 @inner
 def may_run(rules: Record, node: Record, variant: Record, fit: Record) -> bool:
@@ -150,10 +156,8 @@ def score(world: World, which: int) -> None:
         scores[CONTENTION, number] = expected_load(world, node)
         scores[ENERGY_EFFICIENCY, number] = node.invocation_j
         scores[LEAST_POWER, number] = node.added_w
-    for priority in (IMAGE_LOCALITY, DATA_LOCALITY, EXECUTION_TIME, CONTENTION):
+    for priority in QUANTITIES:
         score_less_is_better(world, priority)
-    score_less_is_better(world, ENERGY_EFFICIENCY)
-    score_less_is_better(world, LEAST_POWER)
 
 
 @inner

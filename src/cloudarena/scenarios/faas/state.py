@@ -134,7 +134,8 @@ RULES = np.dtype(
         ("scheduling_s", np.float64),
         ("off_after_s", np.float64),  # empty nodes are switched off then; infinity: never
         ("sample_s", np.float64),
-        ("all_rows", np.bool_),  # whether all invocations and flows are recorded
+        ("rows", np.bool_),  # whether anything is recorded,
+        ("all_rows", np.bool_),  # and whether all invocations and flows are
         ("execution_key", np.uint64),
         ("latency_key", np.uint64),
         ("origin_key", np.uint64),
@@ -159,7 +160,7 @@ NODE = np.dtype(
         ("share_j", np.float64),  # its integral
         ("busy_s", np.float64),  # time with something executing
         ("on_s", np.float64),  # time not switched off
-        ("cpu_s", np.float64),  # the integral of CPU utilisation
+        ("cpu_s", np.float64),  # the integral of CPU utilisation, in millionths
         ("state", np.int64),  # ON, OFF or BOOTING
         ("replicas", np.int64),
         ("running", np.int64),  # invocations that execute,
@@ -167,7 +168,7 @@ NODE = np.dtype(
         ("load", np.int64, (len(RESOURCES),)),  # their claims, millionths
         ("unit_w", np.float64, (POWERED,)),  # power for a millionth of claim
         ("unit_j", np.float64, (POWERED,)),  # its integral
-        ("coefficient_w", np.float64, (POWERED,)),  # W at full use, above idle
+        ("slope_w", np.float64, (POWERED,)),  # the same while it is not fully used, if linear
         ("stretch", np.float64, (len(RESOURCES),)),  # how much each is overbooked, at least 1
         # The device:
         ("device_type", np.int64),
@@ -177,6 +178,7 @@ NODE = np.dtype(
         ("memory", np.int64),
         ("accelerator_memory", np.int64),
         ("model", np.int64),  # LINEAR, POINTS or CURVE
+        ("coefficient_w", np.float64, (POWERED,)),  # W at full use, above idle
         ("exponent", np.float64),  # of the curve
         ("points", np.float64, (11,)),  # W above idle at 0, 10, ..., 100 % of CPU
         ("idle_w", np.float64),
@@ -271,7 +273,7 @@ FUNCTION = np.dtype(
         ("ticks", np.int64),
         ("history", np.float64, (HISTORY, 4)),  # the integrals at the last ticks
         ("cpu_asked", np.int64),  # millicores that its replicas have asked for,
-        ("cpu_used", np.float64),  # millicores that its invocations use,
+        ("cpu_used", np.int64),  # millionths of cores that its invocations use,
         ("integrals", np.float64, (4,)),  # of requests, waiting, used, asked
         ("metered_s", np.float64),
         # What was:
@@ -321,6 +323,7 @@ REQUEST_SLOT = np.dtype(
         ("function", np.int64),
         ("number", np.int64),  # its number among the requests of its function
         ("replica", np.int64),
+        ("outcome", np.int64),  # set when it ends
         ("cold", np.bool_),
         ("arrival", np.float64),
         ("waited", np.float64),  # how long, up to when it began to wait last

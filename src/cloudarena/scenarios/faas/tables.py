@@ -195,7 +195,7 @@ def nodes_table(run: FaasSimulation) -> pa.Table:
             "idle_energy_j": nodes["spare_j"]
             + np.where(nodes["replicas"] == 0, since, 0.0) * nodes["power_w"],
             "carbon_g": node_carbon_g(world),
-            "cpu_utilisation": (nodes["cpu_s"] + cpu) / now,
+            "cpu_utilisation": (nodes["cpu_s"] / WHOLE + cpu) / now,
             "busy_share": (nodes["busy_s"] + busy) / now,
             "on_share": (nodes["on_s"] + on) / now,
             "replicas": nodes["hosted"],

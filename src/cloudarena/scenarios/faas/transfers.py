@@ -16,6 +16,7 @@ from cloudarena.scenarios.faas.names import (
     ON_ITS_WAY,
     PULL,
     REQUEST,
+    RESPONDING,
     RESPONSE,
     SETUP,
     UPLOAD,
@@ -110,28 +111,26 @@ def client_of(paths: Paths, key: np.uint64, function: int, number: int) -> int:
     return int(uniform(key, function, number) * len(paths.points))
 
 
-@inner
-def message_route(paths: Paths, client: int, node: int, purpose: int) -> int:
-    """The route of a request or a response."""
-    both = paths.clients[client, node]
-    return both.ask if purpose == REQUEST else both.answer
-
-
 @separate
-def latency_s(world: World, number: int, purpose: int) -> float:
-    """How long the first byte of a request or a response takes."""
+def latency_s(world: World, number: int) -> float:
+    """How long the first byte of a request, or of its response, takes."""
     slot, rules, paths = world.slots[number], world.rules[0], world.paths
     client = client_of(paths, rules.origin_key, slot.function, slot.number)
-    route = message_route(paths, client, world.replicas[slot.replica].node, purpose)
-    message = (slot.function << 40) + 2 * slot.number + (purpose - REQUEST)
+    both = paths.clients[client, world.replicas[slot.replica].node]
+    route, message = both.ask, (slot.function << 40) + 2 * slot.number
+    if slot.state == RESPONDING:
+        route, message = both.answer, message + 1
     return draw_latency(world.laws, paths.routes, route, rules.latency_key, message)
 
 
-@inner
-def ask_message(world: World, purpose: int, number: int, amount: float) -> None:
-    """Starts to send a request or a response."""
+@separate
+def ask_message(world: World, number: int) -> None:
+    """Starts to send a request, or its response."""
     slot, paths = world.slots[number], world.paths
     client = client_of(paths, world.rules[0].origin_key, slot.function, slot.number)
-    node = world.replicas[slot.replica].node
-    route = message_route(paths, client, node, purpose)
+    node, function = world.replicas[slot.replica].node, world.functions[slot.function]
+    both = paths.clients[client, node]
+    purpose, route, amount = REQUEST, both.ask, function.request_bytes
+    if slot.state == RESPONDING:
+        purpose, route, amount = RESPONSE, both.answer, function.response_bytes
     ask_flow(world, purpose, number, node, paths.points[client], route, amount)
