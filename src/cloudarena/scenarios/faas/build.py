@@ -37,7 +37,7 @@ from cloudarena.scenarios.faas.rows import (
     SAMPLE,
     Records,
 )
-from cloudarena.scenarios.faas.sources import draw_requests
+from cloudarena.scenarios.faas.sources import count_windows, draw_requests
 from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.state import (
     CARBON,
@@ -63,9 +63,8 @@ SUMMARY_ROWS = 100_000
 
 def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: RecordLevel) -> World:
     """Lays out the arrays, with all requests that will arrive, and no replica."""
-    requests = draw_requests(
-        scenario.functions, scenario.trace, scenario.duration_s, seed, scenario.load_scale
-    )
+    span = (scenario.functions, scenario.trace, scenario.duration_s)
+    requests = draw_requests(*span, seed, scenario.load_scale)
     types = [DEVICES[name] for name in ground.types]
     devices = [DEVICES[name] for name in ground.devices]
     paths, latency_laws = build_paths(scenario, ground)
@@ -74,6 +73,7 @@ def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: Recor
     functions = build_functions(scenario)
     clock = np.zeros(1, CLOCK)
     clock["looks"], clock["unsettled"] = True, NONE
+    clock["windows"] = count_windows(*span, scenario.load_scale) - 1
     due = Due(
         nodes=make_alarms(len(devices)),
         replicas=make_alarms(REPLICA_SLOTS),

@@ -57,9 +57,11 @@ FLOW_MARGIN = 64
 
 @inner
 def is_full(world: World) -> bool:
-    """Whether the next event may need more room than there is."""
+    """Whether the next event may need more room, or arrivals, than there are."""
     clock, rules, records = world.clock[0], world.rules[0], world.records
     if clock.free_slot == NONE or clock.free_replica == NONE:
+        return True
+    if clock.windows > 0 and clock.arrived == len(world.arrivals):
         return True
     if not (rules.network or rules.rows):
         return False

@@ -19,6 +19,7 @@ from cloudarena.scenarios.faas.names import (
 )
 
 if TYPE_CHECKING:
+    from cloudarena.scenarios.faas.responses import Responses
     from cloudarena.scenarios.faas.spec import FaasScenario
     from cloudarena.scenarios.faas.state import World
 
@@ -123,13 +124,6 @@ def replica_seconds(world: World) -> tuple[NDArray[np.float64], NDArray[np.float
     return seconds, memory
 
 
-def quantiles_s(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The 50th, 95th and 99th percentile; zeros if there are no values."""
-    if len(values) == 0:
-        return np.zeros(3)
-    return np.asarray(np.quantile(values, (0.5, 0.95, 0.99)), np.float64)
-
-
 def cost_usd(scenario: FaasScenario, world: World) -> float:
     """What energy, requests and memory have cost so far."""
     prices = scenario.prices
@@ -139,15 +133,15 @@ def cost_usd(scenario: FaasScenario, world: World) -> float:
     return energy + completed * prices.request_usd + gigabyte_s * prices.gb_second_usd
 
 
-def measure(scenario: FaasScenario, world: World) -> dict[str, float]:
-    """The metrics so far."""
+def measure(scenario: FaasScenario, world: World, earlier: Responses) -> dict[str, float]:
+    """The metrics so far; ``earlier`` are response times that the world no longer holds."""
     clock, functions = world.clock[0], world.functions
     completed, rejected, timed_out = (
         int(functions["outcomes"][:, outcome].sum()) for outcome in (COMPLETED, REJECTED, TIMED_OUT)
     )
     responses = world.responses[: int(clock["completed"])]
     total = float(functions["response_s"].sum())
-    p50, p95, p99 = quantiles_s(responses)
+    p50, p95, p99 = earlier.quantiles_s(responses)
     energy = float(node_energy_j(world).sum())
     cold = int(functions["cold"].sum())
     seconds = float(replica_seconds(world)[0].sum())

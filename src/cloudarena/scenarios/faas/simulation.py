@@ -18,9 +18,11 @@ from cloudarena.scenarios.faas.build import build_world
 from cloudarena.scenarios.faas.build_network import build_ground
 from cloudarena.scenarios.faas.metrics import measure
 from cloudarena.scenarios.faas.policies import policy
+from cloudarena.scenarios.faas.responses import Responses
 from cloudarena.scenarios.faas.room import with_room
 from cloudarena.scenarios.faas.scaling import scaling_of
 from cloudarena.scenarios.faas.scheduling import replica_of
+from cloudarena.scenarios.faas.sources import draw_requests
 from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.state import Nodes, Replica, Scaling, seen_nodes
 from cloudarena.scenarios.faas.tables import make_tables
@@ -113,6 +115,8 @@ class FaasSimulation(CompiledRun):
         self.record = record
         self.ground = build_ground(scenario, seed)
         super().__init__(build_world(scenario, self.ground, seed, record), seed)
+        self.earlier = Responses()
+        self._window = 0
         self._seen = seen_nodes(self.world.scores)
 
     @property
@@ -167,7 +171,7 @@ class FaasSimulation(CompiledRun):
 
     def metrics(self) -> dict[str, float]:
         """The metrics so far."""
-        return measure(self.scenario, self.world)
+        return measure(self.scenario, self.world, self.earlier)
 
     def result(self) -> Result:
         """The metrics and, as far as they were recorded, the tables."""
@@ -197,7 +201,28 @@ class FaasSimulation(CompiledRun):
         return int(status)
 
     def _make_room(self) -> None:
+        clock = self.world.clock[0]
+        if clock["windows"] > 0 and clock["arrived"] == len(self.world.arrivals):
+            self._draw_next_window()
         self.world = with_room(self.world)
+
+    def _draw_next_window(self) -> None:
+        """Draws the next arrivals; response times so far are counted and not kept."""
+        world, clock, spec = self.world, self.world.clock[0], self.scenario
+        done = int(clock["completed"])
+        self.earlier.add(world.responses[:done], world.responded[:done])
+        self._window += 1
+        span = (spec.functions, spec.trace, spec.duration_s, self.seed, spec.load_scale)
+        requests = draw_requests(*span, self._window)
+        most = len(requests.arrival_s) + int(clock["in_system"])
+        self.world = world._replace(
+            arrivals=requests.arrival_s,
+            arriving=requests.function.astype(np.int32),
+            responses=np.empty(most),
+            responded=np.empty(most, np.int32),
+        )
+        clock["arrived"] = clock["completed"] = 0
+        clock["windows"] -= 1
 
     def _prepare(self, policy: ArrayPolicy) -> None:
         """Hands the placer's parameters to the kernel."""

@@ -352,8 +352,9 @@ CLOCK = np.dtype(
         ("function", np.int64),  # that it is for
         ("suggested", np.int64),
         ("looks", np.bool_),  # whether replicas may be placed
-        ("arrived", np.int64),
-        ("completed", np.int64),
+        ("arrived", np.int64),  # of the arrivals at hand,
+        ("windows", np.int64),  # and how many more times of arrivals are to be drawn
+        ("completed", np.int64),  # response times that are kept
         ("placed", np.int64),
         ("free_slot", np.int64),  # lists of what is free; NONE if nothing is
         ("free_replica", np.int64),

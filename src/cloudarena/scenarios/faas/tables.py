@@ -12,7 +12,6 @@ from cloudarena.scenarios.faas.metrics import (
     function_energy_j,
     node_carbon_g,
     node_energy_j,
-    quantiles_s,
     replica_seconds,
 )
 from cloudarena.scenarios.faas.names import (
@@ -213,7 +212,7 @@ def functions_table(run: FaasSimulation) -> pa.Table:
     seconds, _ = replica_seconds(world)
     count = len(functions["wanted"])
     responses, responded = world.responses[:completed], world.responded[:completed]
-    tails = np.array([quantiles_s(responses[responded == f]) for f in range(count)])
+    tails = np.array([run.earlier.quantiles_s(responses[responded == f], f) for f in range(count)])
     done = functions["outcomes"][:, COMPLETED]
     ended = functions["outcomes"].sum(axis=1)
     per = np.maximum(done, 1)
