@@ -1,74 +1,357 @@
-"""Functions with fixed replicas on SimPy: what a user of SimPy would write for the same model.
+"""The faas scenario on SimPy: what a user of SimPy would write for the same model.
 
-A process per request: it is routed round robin, waits for a worker of its replica, executes, and
-the meter of its node adds up energy at each change. Placement is first-fit. Networks, contention
-and scaling are left out, in both.
+A process per request, which waits for a worker of its replica, claims shares of the node, executes
+and is interrupted when others slow it down; a process per replica, which lives through its phases;
+a process per function, which scales it. Nodes boot, are switched off when they are empty, and meter
+their power whenever it changes, for each function. Placement is by highest performance (HPST).
+
+Left out, and not used by the scenario that is compared: networks, time-outs, queue limits, other
+routers than least-loaded, other scalers than average-requests, scaling from zero, carbon.
 """
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Generator
+from dataclasses import dataclass, field
 from typing import Any
 
 import simpy
 
 from cloudarena.scenarios.faas import FaasSimulation
+from cloudarena.scenarios.faas.names import BUS, MEMORY, POWERED, WHOLE
+
+Process = Generator[simpy.Event, Any, None]
+
+
+@dataclass(slots=True, eq=False)
+class Image:
+    """An image of a function, and what it does on each type of device."""
+
+    cpu: int
+    memory: int
+    accelerator: int
+    accelerator_memory: int
+    setup_bytes: float
+    memory_bound: float
+    claims: list[tuple[int, ...] | None]
+    """Of cpu, accelerator, disk, network, memory and bus, in millionths; None: cannot run."""
+    mean_s: list[float]
+    times: list[list[float]]
+    """By device and number of the request, alone on the node."""
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A function, its replicas and the requests that wait for one."""
+
+    spec: Any
+    workers: int
+    images: list[Image]
+    wanted: int
+    replicas: list[Replica] = field(default_factory=list)
+    """Without those that drain, the oldest first,"""
+    ready: list[Replica] = field(default_factory=list)
+    """and those of them that take requests."""
+    waiting: deque[simpy.Event] = field(default_factory=deque)
+    arrived: int = 0
+    changed: float = 0.0
+    responses: list[float] = field(default_factory=list)
+    dynamic_j: float = 0.0
+    idle_j: float = 0.0
 
 
 class Node:
-    """A node that meters itself."""
+    """A device: what is free, what executes, and what it draws."""
 
-    def __init__(self, env: simpy.Environment, device: Any) -> None:
-        self.env, self.power, self.free = env, device.power, device.cores * 1000
-        self.load, self.since, self.energy = 0.0, 0.0, 0.0
+    def __init__(self, platform: Platform, row: Any) -> None:
+        self.platform, self.env = platform, platform.env
+        self.device = int(row["device_type"])
+        self.accelerator = int(row["accelerator"])
+        self.free_cpu, self.free_memory = int(row["free_cpu"]), int(row["free_memory"])
+        self.free_accelerator_memory = int(row["free_accelerator_memory"])
+        self.idle_w, self.off_w, self.boot_w = (
+            float(row[name]) for name in ("idle_w", "off_w", "boot_w")
+        )
+        self.boot_s = float(row["boot_s"])
+        self.coefficients: list[float] = row["coefficient_w"].tolist()
+        self.state = "on"
+        self.booted = 0.0
+        self.replicas = 0
+        self.emptied = 0.0
+        self.running: dict[Invocation, None] = {}
+        self.load = [0] * (BUS + 1)
+        self.over = [1.0] * (BUS + 1)
+        self.since, self.power, self.energy = 0.0, self.idle_w, 0.0
+        self.share_w, self.share_j = self.idle_w, 0.0
+        self.unit_w, self.unit_j = [0.0] * POWERED, [0.0] * POWERED
+        self.env.process(self.switch_off())
 
-    def change(self, claim: float) -> None:
-        """Meters up to now; then something more or less executes."""
-        watts = self.power.idle_w + self.power.cpu_w * min(1.0, self.load)
-        self.energy += watts * (self.env.now - self.since)
-        self.since, self.load = self.env.now, self.load + claim
+    def meter(self) -> None:
+        """Adds up what was drawn since the last change."""
+        seconds = self.env.now - self.since
+        if seconds > 0.0:
+            self.since = self.env.now
+            self.energy += self.power * seconds
+            self.share_j += self.share_w * seconds
+            for r in range(POWERED):
+                self.unit_j[r] += self.unit_w[r] * seconds
+
+    def set_power(self) -> None:
+        """Finds what is drawn from now on."""
+        base = {"on": self.idle_w, "off": self.off_w, "booting": self.boot_w}[self.state]
+        self.share_w = base / self.replicas if self.replicas else base
+        self.power = base
+        for r in range(POWERED):
+            part = self.coefficients[r] * min(self.load[r], WHOLE) / WHOLE
+            self.unit_w[r] = part / self.load[r] if self.load[r] else 0.0
+            self.power += part
+
+    def change_load(self, claim: tuple[int, ...], sign: int) -> None:
+        """An invocation begins or ends; those whose speed has changed are interrupted."""
+        for r in range(BUS + 1):
+            self.load[r] += sign * claim[r]
+        self.set_power()
+        if not self.platform.contention:
+            return
+        over = [max(1.0, load / WHOLE) for load in self.load]
+        if over != self.over:
+            self.over = over
+            for invocation in self.running:
+                if invocation.stretch != self.stretch(invocation.image):
+                    invocation.process.interrupt()
+
+    def stretch(self, image: Image) -> float:
+        """How many times longer than alone an invocation takes."""
+        claim = image.claims[self.device]
+        assert claim is not None
+        worst = 1.0 + image.memory_bound * (self.over[BUS] - 1.0)
+        for r in range(MEMORY):
+            if claim[r] > 0:
+                worst = max(worst, self.over[r])
+        return worst
+
+    def fits(self, image: Image) -> bool:
+        """Whether the predicates let a replica run here."""
+        return (
+            image.claims[self.device] is not None
+            and image.cpu <= self.free_cpu
+            and image.memory <= self.free_memory
+            and (
+                image.accelerator == 0
+                or (
+                    image.accelerator == self.accelerator
+                    and image.accelerator_memory <= self.free_accelerator_memory
+                )
+            )
+        )
+
+    def hold(self, image: Image, sign: int) -> None:
+        """A replica comes or goes; the node boots for the first one."""
+        self.meter()
+        self.free_cpu -= sign * image.cpu
+        self.free_memory -= sign * image.memory
+        self.free_accelerator_memory -= sign * image.accelerator_memory
+        self.replicas += sign
+        if self.state == "off":
+            self.state, self.booted = "booting", self.env.now + self.boot_s
+            self.env.process(self.boot())
+        elif self.state == "on" and self.replicas == 0:
+            self.env.process(self.switch_off())
+        self.set_power()
+
+    def boot(self) -> Process:
+        yield self.env.timeout(self.boot_s)
+        self.meter()
+        self.state = "on"
+        if self.replicas == 0:
+            self.env.process(self.switch_off())
+        self.set_power()
+
+    def switch_off(self) -> Process:
+        """Off when the node has been empty for long enough."""
+        emptied = self.emptied = self.env.now
+        yield self.env.timeout(self.platform.off_after_s)
+        if self.replicas == 0 and self.state == "on" and self.emptied == emptied:
+            self.meter()
+            self.state = "off"
+            self.set_power()
 
 
-def simulate(run: FaasSimulation, times: list[list[float]]) -> tuple[list[float], float]:
-    """Response times and energy in joules; ``times`` are those of each function's requests."""
-    from cloudarena.workloads.faas_devices import DEVICES
+class Replica:
+    """A replica, from when it is placed."""
 
-    env, scenario = simpy.Environment(), run.scenario
-    nodes = [Node(env, DEVICES[name]) for name in run.ground.devices]
-    replicas: list[list[tuple[simpy.Resource, Node]]] = []
-    for function in scenario.functions:
-        image = function.image
-        assert image is not None
-        mine = []
-        for _ in range(function.scaling.minimum):
-            node = next(node for node in nodes if node.free >= image.cpu_millicores)
-            node.free -= image.cpu_millicores
-            mine.append((simpy.Resource(env, function.workers or 1), node))
-        replicas.append(mine)
-    responses: list[float] = []
-    numbers = [0] * len(scenario.functions)
+    def __init__(self, platform: Platform, function: Function, image: Image, node: Node) -> None:
+        self.platform, self.env = platform, platform.env
+        self.function, self.image, self.node = function, image, node
+        self.work = 0
+        """Requests that it has."""
+        self.is_ready = self.drains = False
+        self.workers = simpy.Resource(self.env, function.workers)
+        node.hold(image, 1)
+        self.share_j = node.share_j
+        function.replicas.append(self)
+        self.life = self.env.process(self.live())
 
-    def request(f: int, number: int) -> Generator[simpy.Event, None, None]:
-        arrival = env.now
-        image = scenario.functions[f].image
-        assert image is not None
-        workers, node = replicas[f][number % len(replicas[f])]
-        with workers.request() as turn:
-            yield turn
-            node.change(image.use.cpu)
-            yield env.timeout(times[f][number])
-            node.change(-image.use.cpu)
-        responses.append(env.now - arrival)
+    def live(self) -> Process:
+        """Scheduled until its node has booted, then starts, sets up and takes requests."""
+        function, platform = self.function, self.platform
+        try:
+            if self.node.state == "booting":
+                yield self.env.timeout(self.node.booted - self.env.now)
+            yield self.env.timeout(function.spec.start_s)
+            setup_s = self.image.setup_bytes / platform.bandwidth + function.spec.setup_s
+            yield self.env.timeout(setup_s)
+        except simpy.Interrupt:
+            return  # it is not wanted any more
+        self.is_ready = True
+        function.ready.append(self)
+        self.serve_waiting()
 
-    def arrivals() -> Generator[simpy.Event, None, None]:
-        world = run.world
-        for time, f in zip(world.arrivals.tolist(), world.arriving.tolist(), strict=True):
-            yield env.timeout(time - env.now)
-            env.process(request(f, numbers[f]))
-            numbers[f] += 1
+    def serve_waiting(self) -> None:
+        """Free workers take up what waits for a replica."""
+        while self.function.waiting and self.work < self.function.workers:
+            self.work += 1
+            self.function.waiting.popleft().succeed(self)
 
-    env.process(arrivals())
-    env.run(until=scenario.duration_s)
-    for node in nodes:
-        node.change(0.0)
-    return responses, sum(node.energy for node in nodes)
+    def release(self) -> None:
+        """A worker is free."""
+        self.work -= 1
+        if not self.drains:
+            self.serve_waiting()
+        elif self.work == 0:
+            self.stop()
+            self.platform.place()
+
+    def drain(self) -> None:
+        """It takes no more requests, and stops when it has none."""
+        self.function.replicas.remove(self)
+        self.drains = True
+        if self.is_ready:
+            self.function.ready.remove(self)
+        elif self.life.is_alive:
+            self.life.interrupt()
+        if self.work == 0:
+            self.stop()
+
+    def stop(self) -> None:
+        self.node.hold(self.image, -1)
+        self.function.idle_j += self.node.share_j - self.share_j
+
+
+@dataclass(slots=True, eq=False)
+class Invocation:
+    """A request that executes."""
+
+    image: Image
+    process: simpy.Process
+    stretch: float
+
+
+class Platform:
+    """A run: nodes, functions, and what becomes of requests."""
+
+    def __init__(self, run: FaasSimulation, functions: list[Function]) -> None:
+        scenario, world = run.scenario, run.world
+        self.env = simpy.Environment()
+        self.contention = scenario.contention.model == "shared"
+        self.off_after_s = scenario.power.off_after_s
+        self.bandwidth = float(world.rules[0]["bandwidth"])
+        self.end_s = scenario.duration_s
+        self.nodes = [Node(self, row) for row in world.nodes]
+        self.functions = functions
+        self.place()
+        for function in functions:
+            self.env.process(self.scale(function))
+        arrivals = zip(world.arrivals.tolist(), world.arriving.tolist(), strict=True)
+        self.env.process(self.arrive(list(arrivals)))
+
+    def run(self) -> None:
+        self.env.run(until=self.end_s)
+        for node in self.nodes:
+            node.meter()
+
+    def arrive(self, arrivals: list[tuple[float, int]]) -> Process:
+        """Requests come."""
+        for time, f in arrivals:
+            yield self.env.timeout(time - self.env.now)
+            self.env.process(self.serve(self.functions[f]))
+
+    def serve(self, function: Function) -> Process:
+        """A request: from its arrival to its response."""
+        arrival, number = self.env.now, function.arrived
+        function.arrived += 1
+        if not function.ready or function.waiting:
+            turn = self.env.event()
+            function.waiting.append(turn)
+            replica = yield turn
+        else:
+            replica = min(function.ready, key=lambda one: one.work)
+            replica.work += 1
+        with replica.workers.request() as worker:
+            yield worker
+            yield from self.execute(function, replica, number)
+        function.responses.append(self.env.now - arrival)
+        replica.release()
+
+    def execute(self, function: Function, replica: Replica, number: int) -> Process:
+        """A request claims its share of the node and executes, as fast as others let it."""
+        node, image = replica.node, replica.image
+        claim = image.claims[node.device]
+        assert claim is not None
+        assert self.env.active_process is not None
+        node.meter()
+        before = node.unit_j.copy()
+        node.change_load(claim, 1)
+        invocation = Invocation(image, self.env.active_process, 1.0)
+        node.running[invocation] = None
+        left = image.times[node.device][number]
+        while left > 0.0:
+            invocation.stretch, begin = node.stretch(image), self.env.now
+            try:
+                yield self.env.timeout(left * invocation.stretch)
+                left = 0.0
+            except simpy.Interrupt:
+                left -= (self.env.now - begin) / invocation.stretch
+        node.meter()
+        del node.running[invocation]
+        function.dynamic_j += sum(claim[r] * (node.unit_j[r] - before[r]) for r in range(POWERED))
+        node.change_load(claim, -1)
+
+    def scale(self, function: Function) -> Process:
+        """By requests a second for each replica, as Kubernetes does."""
+        rule, counts = function.spec.scaling, [0]
+        if rule.by == "none":
+            return
+        while True:
+            yield self.env.timeout(rule.interval_s)
+            counts.append(function.arrived)
+            ticks = min(len(counts) - 1, rule.window)
+            rate = (counts[-1] - counts[-1 - ticks]) / (ticks * rule.interval_s)
+            count, before = function.wanted, function.wanted
+            if abs(rate / (before * rule.threshold) - 1.0) > rule.tolerance:
+                count = math.ceil(rate / rule.threshold - 1e-9)
+            if count < before and self.env.now - function.changed < rule.cooldown_s:
+                count = before
+            count = min(max(count, rule.minimum), rule.maximum)
+            if count != before:
+                function.wanted, function.changed = count, self.env.now
+            while len(function.replicas) > count:
+                late = [replica for replica in function.replicas if not replica.is_ready]
+                (late or function.replicas)[-1].drain()
+            self.place()
+
+    def place(self) -> None:
+        """Places what is wanted, each on the node where it executes fastest."""
+        for function in self.functions:
+            while len(function.replicas) < function.wanted:
+                found = [
+                    (image.mean_s[node.device], number, image)
+                    for number, node in enumerate(self.nodes)
+                    if (image := next((i for i in function.images if node.fits(i)), None))
+                ]
+                if not found:
+                    break
+                _, number, image = min(found, key=lambda one: one[:2])
+                Replica(self, function, image, self.nodes[number])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudarena.engine.alarms import first_ring, first_ringing
+from cloudarena.engine.alarms import alarm_times, first_ring, first_ringing
 from cloudarena.engine.sharing import (
     NONE,
     Sharing,
@@ -173,7 +173,7 @@ def test_an_event_on_one_node_leaves_the_others_alone() -> None:
     start(sharing, 2, 0.5, Container(1), node=1)
     assert sharing.clock.tolist() == [0, 0.5]
     assert sharing.slot_left[0] == 1000
-    assert first_ring(sharing.finishes) == sharing.finishes.times[-1]
+    assert first_ring(sharing.finishes) == alarm_times(sharing.finishes)[-1]
 
 
 def test_those_that_stand_still_go_on_when_they_can() -> None:

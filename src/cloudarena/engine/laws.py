@@ -137,7 +137,7 @@ def draw(laws: Laws, law: int, uniform: float) -> float:
         return laws[law].loc
     share = laws[law].low + uniform * (laws[law].high - laws[law].low)
     if kind == EXPONENTIAL:
-        place = -np.log1p(-share)
+        place = -np.log(1.0 - share)
     elif kind == NORMAL:
         place = normal_quantile(share)
     else:

@@ -75,6 +75,15 @@ class Poisson(NamedTuple):
         rate = _rate("rate", self.rate) * load_scale
         return poisson(rng, rate, until=duration_s) if rate > 0 else np.empty(0)
 
+    @property
+    def mean(self) -> float:
+        """Requests a second."""
+        return self.rate
+
+    def seen_from(self, begin_s: float) -> Poisson:
+        """The same process from a later instant on: it forgets what was."""
+        return self
+
 
 class Sine(NamedTuple):
     """A Poisson process of rate ``mean (1 + amplitude sin(2 pi t / period_s))``.
@@ -85,6 +94,8 @@ class Sine(NamedTuple):
     mean: float
     period_s: float
     amplitude: float = 1.0
+    begin_s: float = 0.0
+    """When it begins, in the wave's time."""
 
     def instants(self, rng: np.random.Generator, duration_s: float, load_scale: float) -> Instants:
         """By thinning a process of the highest rate."""
@@ -97,8 +108,12 @@ class Sine(NamedTuple):
             until=duration_s,
             amplitude=self.amplitude,
             period_s=self.period_s,
-            peak_s=self.period_s / 4,
+            peak_s=self.period_s / 4 - self.begin_s,
         )
+
+    def seen_from(self, begin_s: float) -> Sine:
+        """The same process from a later instant on: it forgets what was."""
+        return self._replace(begin_s=self.begin_s + begin_s)
 
 
 class RandomWalk(NamedTuple):
@@ -207,6 +222,36 @@ def draw_requests(
         profile.instants(stream(seed, f"requests/{name}"), duration_s, load_scale)
         for name, profile in profiles.items()
     ]
+    return merge(parts)
+
+
+def expected_requests(
+    profiles: Mapping[str, Profile], duration_s: float, load_scale: float
+) -> float:
+    """How many requests are expected; 0 if not all come by processes that forget what was.
+
+    Only such processes can be drawn window by window.
+    """
+    rates = [p.mean for p in profiles.values() if isinstance(p, (Poisson, Sine))]
+    return sum(rates) * load_scale * duration_s if len(rates) == len(profiles) else 0.0
+
+
+def draw_window(
+    profiles: Mapping[str, Profile],
+    duration_s: float,
+    seed: int,
+    load_scale: float,
+    window: int,
+    windows: int,
+) -> Requests:
+    """The requests of one of several windows of equal length; each draws from its own stream."""
+    _check_span(duration_s, load_scale)
+    begin, length = duration_s * window / windows, duration_s / windows
+    parts = []
+    for name, profile in profiles.items():
+        assert isinstance(profile, (Poisson, Sine))
+        rng = stream(seed, f"requests/{name}/{window}")
+        parts.append(begin + profile.seen_from(begin).instants(rng, length, load_scale))
     return merge(parts)
 
 

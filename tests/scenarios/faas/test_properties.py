@@ -9,6 +9,7 @@ from tests.scenarios.faas.cases import function, scenario
 import cloudarena
 from cloudarena import simulate
 from cloudarena.errors import PolicyError
+from cloudarena.scenarios.faas import sources
 from cloudarena.testing import check_policy
 
 SMALL = {"duration_s": 90, "devices.count": 30}
@@ -120,3 +121,27 @@ def test_a_user_may_place_and_scale():
         check_policy(policy, spec)
     more = simulate(spec, most).metrics["replicas_mean"]
     assert more > simulate(spec).metrics["replicas_mean"]
+
+
+def test_requests_may_be_drawn_window_by_window(monkeypatch):
+    spec = cloudarena.load(
+        "faas/edge-energy", {"duration_s": 600, "topology": "none", "load_scale": 4.0}
+    )
+    monkeypatch.setattr(sources, "MOST_AT_ONCE", 7000)
+    monkeypatch.setattr(sources, "WINDOW_REQUESTS", 7000)
+    run = spec.start(1, "full")
+    assert run.world.clock[0]["windows"] == 6
+    run.play(spec.book.resolve("highest-performance"))
+    result = run.result()
+    check_sums(result)
+    assert simulate(spec, "highest-performance", 1, "none").metrics == result.metrics
+    rows = columns(result, "invocations")
+    arrival = np.sort(rows["arrival_s"])
+    assert (np.diff(arrival) > 0).all()
+    # The rate is that of the wave: most at a quarter of it, nothing at three quarters.
+    peak, trough = (arrival > 100) & (arrival < 200), (arrival > 400) & (arrival < 500)
+    assert peak.sum() == pytest.approx(72 * 100 * (1 + 3 / np.pi), rel=0.05)
+    assert trough.sum() == pytest.approx(72 * 100 * (1 - 3 / np.pi), rel=0.3)
+    done = rows["response_s"][~np.isnan(rows["response_s"])]
+    found = [result.metrics[f"response_{name}_s"] for name in ("p50", "p95", "p99")]
+    assert found == pytest.approx(np.quantile(done, (0.5, 0.95, 0.99)), rel=1e-3)

@@ -14,42 +14,47 @@ from cloudarena.engine.hashing import make_key
 from cloudarena.engine.power import JOULES_PER_KWH
 from cloudarena.scenarios.faas.build_functions import build_functions, build_variants
 from cloudarena.scenarios.faas.build_network import Ground, build_paths
-from cloudarena.scenarios.faas.policies import PARAMETERS
-from cloudarena.scenarios.faas.sources import draw_requests
-from cloudarena.scenarios.faas.spec import FaasScenario
-from cloudarena.scenarios.faas.state import (
+from cloudarena.scenarios.faas.names import (
+    ABSENT,
     ACCELERATORS,
-    CARBON,
-    CHANGE,
-    CLOCK,
     CURVE,
-    INVOCATION,
     LINEAR,
-    METER,
-    MOVED,
-    NODE,
     NONE,
     POINTS,
     PREDICATES,
     PRIORITIES,
+    ROUTERS,
+    THERE,
+    TIERS,
+    WHOLE,
+)
+from cloudarena.scenarios.faas.policies import PARAMETERS
+from cloudarena.scenarios.faas.rows import (
+    CHANGE,
+    INVOCATION,
+    MOVED,
     REPLICA,
+    SAMPLE,
+    Records,
+)
+from cloudarena.scenarios.faas.sources import count_windows, draw_requests
+from cloudarena.scenarios.faas.spec import FaasScenario
+from cloudarena.scenarios.faas.state import (
+    CARBON,
+    CLOCK,
+    IMAGE,
+    NODE,
     REPLICA_SLOT,
     REQUEST_SLOT,
-    RESOURCES,
-    ROUTERS,
-    SAMPLE,
-    TIERS,
+    RULES,
     Due,
-    Images,
     Paths,
-    Records,
-    Rules,
     World,
 )
 from cloudarena.workloads.faas_devices import DEVICES, Device
 from cloudarena.workloads.faas_topology import mbit
 
-SLOTS = 1024
+SLOTS = 64
 REPLICA_SLOTS = 256
 ROWS = 1024
 SUMMARY_ROWS = 100_000
@@ -58,19 +63,17 @@ SUMMARY_ROWS = 100_000
 
 def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: RecordLevel) -> World:
     """Lays out the arrays, with all requests that will arrive, and no replica."""
-    requests = draw_requests(
-        scenario.functions, scenario.trace, scenario.duration_s, seed, scenario.load_scale
-    )
+    span = (scenario.functions, scenario.trace, scenario.duration_s)
+    requests = draw_requests(*span, seed, scenario.load_scale)
     types = [DEVICES[name] for name in ground.types]
     devices = [DEVICES[name] for name in ground.devices]
     paths, latency_laws = build_paths(scenario, ground)
-    variants, fits = build_variants(scenario, types)
-    hops = paths.routes._replace(laws=paths.routes.laws + len(fits.laws))
-    nodes = build_nodes(scenario, ground, devices)
-    clock = np.zeros(1, CLOCK)
-    clock["looks"] = True
-    clock["spare_slots"], clock["spare_replicas"] = SLOTS, REPLICA_SLOTS
+    variants, fits, laws = build_variants(scenario, types)
+    hops = paths.routes._replace(laws=paths.routes.laws + len(laws))
     functions = build_functions(scenario)
+    clock = np.zeros(1, CLOCK)
+    clock["looks"], clock["unsettled"] = True, NONE
+    clock["windows"] = count_windows(*span, scenario.load_scale) - 1
     due = Due(
         nodes=make_alarms(len(devices)),
         replicas=make_alarms(REPLICA_SLOTS),
@@ -83,57 +86,61 @@ def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: Recor
     if scenario.power.off_after_s is not None:
         for node in range(len(devices)):
             set_alarm(due.nodes, node, scenario.power.off_after_s)
-    shape = (len(devices), int(variants["image"].max()) + 1)
+    images = np.zeros((len(devices), int(variants["image"].max()) + 1), IMAGE)
+    images["state"] = THERE if scenario.network.preloaded else ABSENT
     return World(
-        rules=build_rules(scenario, seed, int(functions["workers"].max())),
-        arrivals=requests.arrival_s,
-        arriving=requests.function.astype(np.int32),
-        nodes=nodes,
-        load=np.zeros((len(devices), len(RESOURCES)), np.int64),
-        scores=np.zeros((len(PRIORITIES), len(devices))),
-        meters=build_meters(scenario, nodes, devices, paths),
-        images=Images(np.full(shape, 2 if scenario.network.preloaded else 0), np.zeros(shape)),
-        variants=variants,
-        fits=fits._replace(laws=np.concatenate((fits.laws, latency_laws))),
-        functions=functions,
-        members=np.zeros((len(functions), REPLICA_SLOTS), np.int64),
-        replicas=np.zeros(REPLICA_SLOTS, REPLICA_SLOT),
-        slots=np.zeros(SLOTS, REQUEST_SLOT),
-        spare_replicas=np.arange(REPLICA_SLOTS)[::-1].copy(),
-        spare_slots=np.arange(SLOTS)[::-1].copy(),
-        due=due,
-        paths=paths._replace(routes=hops),
-        responses=np.empty(ROWS),
-        responded=np.empty(ROWS, np.int32),
-        records=build_records(record, len(devices)),
         clock=clock,
-    )
-
-
-def build_rules(scenario: FaasScenario, seed: int, most_workers: int) -> Rules:
-    """The numbers of the spec."""
-    predicates = np.array([name in scenario.scheduler.predicates for name in PREDICATES])
-    off = scenario.power.off_after_s
-    return Rules(
-        end_s=scenario.duration_s,
-        most_workers=most_workers,
-        router=ROUTERS.index(scenario.router),
-        contention=scenario.contention.model == "shared",
-        requests_on_network=scenario.network.requests,
-        network=scenario.topology.kind != "none",
-        bandwidth=mbit(scenario.network.bandwidth_mbps),
-        scheduling_s=scenario.scheduler.delay_s,
-        off_after_s=np.inf if off is None else off,
-        sample_s=scenario.sample_s,
-        execution_key=make_key(seed, "execution"),
-        latency_key=make_key(seed, "latency"),
-        origin_key=make_key(seed, "origin"),
-        router_key=make_key(seed, "router"),
-        predicates=predicates,
+        rules=build_rules(scenario, seed, record, int(functions["workers"].max())),
+        carbon=carbon_rows(scenario.carbon.series or ((0.0, scenario.carbon.g_per_kwh),)),
         weights=np.array(scenario.scheduler.weights()),
         parameters=np.zeros(PARAMETERS),
-        carbon=carbon_rows(scenario.carbon.series or ((0.0, scenario.carbon.g_per_kwh),)),
+        arrivals=requests.arrival_s,
+        arriving=requests.function.astype(np.int32),
+        nodes=build_nodes(scenario, ground, devices, paths),
+        scores=np.zeros((len(PRIORITIES), len(devices))),
+        images=images,
+        variants=variants,
+        fits=fits,
+        laws=np.concatenate((laws, latency_laws)),
+        functions=functions,
+        members=np.zeros((len(functions), REPLICA_SLOTS), np.int64),
+        replicas=free_list(np.zeros(REPLICA_SLOTS, REPLICA_SLOT), 0),
+        slots=free_list(np.zeros(SLOTS, REQUEST_SLOT), 0),
+        due=due,
+        paths=paths._replace(routes=hops),
+        responses=np.empty(len(requests.arrival_s)),
+        responded=np.empty(len(requests.arrival_s), np.int32),
+        records=build_records(record, len(devices)),
     )
+
+
+def free_list(slots: NDArray[np.void], first: int) -> NDArray[np.void]:
+    """The same with all from the first on in a list of what is free, the lowest number first."""
+    slots["next"][first:] = np.arange(first + 1, len(slots) + 1)
+    slots["next"][-1] = NONE
+    return slots
+
+
+def build_rules(
+    scenario: FaasScenario, seed: int, record: RecordLevel, most_workers: int
+) -> NDArray[np.void]:
+    """The numbers of the spec."""
+    rules, off = np.zeros(1, RULES), scenario.power.off_after_s
+    rules["end_s"] = scenario.duration_s
+    rules["most_workers"] = most_workers
+    rules["router"] = ROUTERS.index(scenario.router)
+    rules["contention"] = scenario.contention.model == "shared"
+    rules["requests_on_network"] = scenario.network.requests
+    rules["network"] = scenario.topology.kind != "none"
+    rules["bandwidth"] = mbit(scenario.network.bandwidth_mbps)
+    rules["scheduling_s"] = scenario.scheduler.delay_s
+    rules["off_after_s"] = np.inf if off is None else off
+    rules["sample_s"] = scenario.sample_s
+    rules["rows"], rules["all_rows"] = record != "none", record == "full"
+    for purpose in ("execution", "latency", "origin", "router"):
+        rules[f"{purpose}_key"] = make_key(seed, purpose)
+    rules["predicates"] = [name in scenario.scheduler.predicates for name in PREDICATES]
+    return rules
 
 
 def carbon_rows(series: Sequence[tuple[float, float]]) -> NDArray[np.void]:
@@ -145,9 +152,11 @@ def carbon_rows(series: Sequence[tuple[float, float]]) -> NDArray[np.void]:
     return rows
 
 
-def build_nodes(scenario: FaasScenario, ground: Ground, devices: list[Device]) -> NDArray[np.void]:
-    """All nodes on, without replicas."""
-    nodes = np.zeros(len(devices), NODE)
+def build_nodes(
+    scenario: FaasScenario, ground: Ground, devices: list[Device], paths: Paths
+) -> NDArray[np.void]:
+    """All nodes on, without replicas, their meters at zero."""
+    nodes, power = np.zeros(len(devices), NODE), scenario.power
     nodes["device_type"] = [ground.types.index(name) for name in ground.devices]
     nodes["tier"] = [TIERS.index(device.tier) for device in devices]
     nodes["accelerator"] = [ACCELERATORS.index(device.accelerator) for device in devices]
@@ -156,34 +165,26 @@ def build_nodes(scenario: FaasScenario, ground: Ground, devices: list[Device]) -
     nodes["memory"] = nodes["free_memory"] = [device.memory_bytes for device in devices]
     nodes["accelerator_memory"] = [accelerator_room(device) for device in devices]
     nodes["free_accelerator_memory"] = nodes["accelerator_memory"]
-    nodes["idle_w"] = [_power(scenario, device)["idle"] for device in devices]
-    nodes["power_w"] = nodes["idle_w"]
+    models = [_power(scenario, device) for device in devices]
+    for name in ("idle_w", "model", "coefficient_w", "exponent", "points"):
+        nodes[name] = [model[name] for model in models]
+    nodes["slope_w"] = nodes["coefficient_w"] / WHOLE
+    boot_w = nodes["idle_w"] + [model["busy_w"] for model in models]
+    nodes["boot_w"] = boot_w if power.boot_w is None else power.boot_w
+    nodes["off_w"], nodes["boot_s"] = power.off_w, power.boot_s
+    for name in ("power_w", "base_w", "share_w"):
+        nodes[name] = nodes["idle_w"]
+    nodes["first_slot"] = nodes["first_replica"] = NONE
+    nodes["stretch"] = 1.0
+    if scenario.topology.kind != "none":
+        nodes["pull"] = np.arange(len(devices))
+        nodes["pull_byte_s"] = 1.0 / paths.routes.bytes_s[: len(devices)]
     return nodes
 
 
 def accelerator_room(device: Device) -> int:
     """Memory of an accelerator; one without a known size has room for one replica."""
     return 0 if device.accelerator == "none" else max(1, device.accelerator_memory_bytes)
-
-
-def build_meters(
-    scenario: FaasScenario, nodes: NDArray[np.void], devices: list[Device], paths: Paths
-) -> NDArray[np.void]:
-    """All meters at zero."""
-    power, meters = scenario.power, np.zeros(len(devices), METER)
-    models = [_power(scenario, device) for device in devices]
-    for name in ("model", "coefficient_w", "exponent", "points"):
-        meters[name] = [model[name] for model in models]
-    boot_w = nodes["idle_w"] + [model["busy"] for model in models]
-    meters["boot_w"] = boot_w if power.boot_w is None else power.boot_w
-    meters["off_w"], meters["boot_s"] = power.off_w, power.boot_s
-    meters["first_slot"] = meters["first_replica"] = NONE
-    meters["stretch"] = 1.0
-    meters["share_w"] = nodes["idle_w"]
-    if scenario.topology.kind != "none":
-        meters["pull"] = np.arange(len(devices))
-        meters["pull_byte_s"] = 1.0 / paths.routes.bytes_s[: len(devices)]
-    return meters
 
 
 def _power(scenario: FaasScenario, device: Device) -> dict[str, Any]:
@@ -205,8 +206,8 @@ def _power(scenario: FaasScenario, device: Device) -> dict[str, Any]:
         idle, cpu = given.idle_w, given.cpu_w
     return {
         "model": kind,
-        "idle": idle,
-        "busy": cpu,
+        "idle_w": idle,
+        "busy_w": cpu,
         "coefficient_w": (cpu, *others),
         "exponent": exponent,
         "points": points,
@@ -225,7 +226,6 @@ def build_records(record: RecordLevel, nodes: int) -> Records:
         moved=np.zeros(first, MOVED),
         samples=np.zeros(rows, SAMPLE),
         nodes=np.zeros((rows if full else 0, nodes, 2)),
-        all_rows=full,
     )
 
 

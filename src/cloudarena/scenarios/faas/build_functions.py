@@ -7,22 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.laws import Law, make_laws, mean
+from cloudarena.engine.laws import Law, Laws, make_laws, mean
 from cloudarena.errors import SpecError
 from cloudarena.scenarios.faas.functions import Function, Image
+from cloudarena.scenarios.faas.names import ACCELERATORS, BUS, CPU, NONE, SCALERS, WHOLE
 from cloudarena.scenarios.faas.spec import FaasScenario
-from cloudarena.scenarios.faas.state import (
-    ACCELERATORS,
-    BUS,
-    CPU,
-    FUNCTION,
-    NONE,
-    RESOURCES,
-    SCALERS,
-    VARIANT,
-    WHOLE,
-    Fits,
-)
+from cloudarena.scenarios.faas.state import FIT, FUNCTION, VARIANT
 from cloudarena.workloads import faas_functions
 from cloudarena.workloads.faas_devices import Device
 
@@ -128,8 +118,10 @@ def _times(law: Law, factor: float) -> Law:
     )
 
 
-def build_variants(scenario: FaasScenario, devices: list[Device]) -> tuple[NDArray[np.void], Fits]:
-    """All images of all functions, function by function, by device type."""
+def build_variants(
+    scenario: FaasScenario, devices: list[Device]
+) -> tuple[NDArray[np.void], NDArray[np.void], Laws]:
+    """All images of all functions, function by function; how they fit devices; their laws."""
     groups = [variants_of(function, devices) for function in scenario.functions]
     for function, group in zip(scenario.functions, groups, strict=True):
         if not any(law is not None for variant in group for law in variant.laws):
@@ -137,19 +129,20 @@ def build_variants(scenario: FaasScenario, devices: list[Device]) -> tuple[NDArr
             raise SpecError(f"functions: {function.name!r} runs on none of the devices: {names}")
     variants = [variant for group in groups for variant in group]
     laws: list[Law] = []
-    law = np.full((len(variants), len(devices)), NONE)
+    fits = np.zeros((len(variants), len(devices)), FIT)
+    fits["law"], fits["mean_s"] = NONE, np.inf
     cold = np.full(len(variants), NONE)
-    means = np.full((len(variants), len(devices)), np.inf)
-    claims = np.zeros((len(variants), len(devices), len(RESOURCES)), np.int64)
     saturation = scenario.contention.memory_saturation
     for v, variant in enumerate(variants):
+        fits["image_bytes"][v] = variant.size
         for d, one in enumerate(variant.laws):
             if one is None:
                 continue
-            law[v, d], means[v, d] = len(laws), mean(one)
+            fit = fits[v, d]
+            fit["law"], fit["mean_s"] = len(laws), mean(one)
             laws.append(one)
-            claims[v, d, :BUS] = np.round(np.array(variant.use[d]) * WHOLE)
-            claims[v, d, BUS] = round(claims[v, d, CPU] * variant.memory_bound / saturation)
+            fit["claim"][:BUS] = np.round(np.array(variant.use[d]) * WHOLE)
+            fit["claim"][BUS] = round(fit["claim"][CPU] * variant.memory_bound / saturation)
         if variant.cold is not None:
             cold[v] = len(laws)
             laws.append(variant.cold)
@@ -164,8 +157,7 @@ def build_variants(scenario: FaasScenario, devices: list[Device]) -> tuple[NDArr
     rows["accelerator"] = [ACCELERATORS.index(variant.accelerator) for variant in variants]
     rows["accelerator_memory"] = np.maximum(rows["accelerator_memory"], rows["accelerator"] > 0)
     rows["cold_law"] = cold
-    sizes = np.array([variant.size for variant in variants], np.float64)
-    return rows, Fits(make_laws(laws), law, means, claims, sizes)
+    return rows, fits, make_laws(laws)
 
 
 def build_functions(scenario: FaasScenario) -> NDArray[np.void]:
@@ -194,7 +186,7 @@ def build_functions(scenario: FaasScenario) -> NDArray[np.void]:
         row["lower_threshold"] = _or(rule.lower_threshold, rule.threshold)
         row["wanted"] = _or(rule.start, rule.minimum)
     rows["bucket"] = np.arange(len(rows))
-    rows["first_waiting"] = rows["last_waiting"] = NONE
+    rows["first"] = rows["last"] = NONE
     return rows
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from cloudarena.engine.flows import make_flows
 from cloudarena.engine.laws import Laws, make_laws
 from cloudarena.scenarios.faas.devices import Devices, Topology
+from cloudarena.scenarios.faas.names import NONE
 from cloudarena.scenarios.faas.spec import FaasScenario
-from cloudarena.scenarios.faas.state import CLIENT, FLOW, HOLDER, NONE, Paths
+from cloudarena.scenarios.faas.state import CLIENT, FLOW, HOLDER, Paths
 from cloudarena.workloads import faas_topology
 from cloudarena.workloads.faas_layouts import make_topology
 from cloudarena.workloads.faas_topology import Routes, find_routes
@@ -107,6 +108,7 @@ def build_paths(scenario: FaasScenario, ground: Ground) -> tuple[Paths, Laws]:
     paths = Paths(
         flows=make_flows(topology.link_bytes_s, routes.begin, routes.links, FLOWS),
         purposes=np.zeros(FLOWS, FLOW),
+        asked=np.zeros(FLOWS, FLOW),
         holders=holders,
         clients=messages,
         points=np.asarray(clients, np.int64),
@@ -131,6 +133,7 @@ def _no_paths(nodes: int, buckets: int) -> tuple[Paths, Laws]:
     paths = Paths(
         flows=make_flows(np.ones(1), begin, none, 1),
         purposes=np.zeros(1, FLOW),
+        asked=np.zeros(1, FLOW),
         holders=np.zeros((buckets, nodes), HOLDER),
         clients=np.zeros((1, nodes), CLIENT),
         points=np.zeros(1, np.int64),

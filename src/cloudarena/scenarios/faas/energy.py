@@ -19,108 +19,106 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import lean, separate
-from cloudarena.scenarios.faas.state import (
+from cloudarena.engine.compiled import inner
+from cloudarena.scenarios.faas.names import (
     BOOTING,
     CPU,
     CURVE,
+    LINEAR,
     OFF,
     POINTS,
     POWERED,
     WHOLE,
-    Rules,
-    World,
 )
+from cloudarena.scenarios.faas.state import Record
 
 
-@lean
-def carbon_until(rules: Rules, time: float) -> float:
-    """The integral of the grid's intensity from 0 on, in grams per watt."""
-    rows = rules.carbon
-    k = len(rows) - 1
-    while rows[k].begin > time:
-        k -= 1
-    return rows[k].total + rows[k].g_per_j * (time - rows[k].begin)
+@inner
+def pass_time(clock: Record, carbon: NDArray[np.void], time: float) -> None:
+    """Moves the clock, and with it the integral of the grid's intensity."""
+    row = clock.carbon_row
+    while row + 1 < len(carbon) and carbon[row + 1].begin <= time:
+        row += 1
+    clock.carbon_row = row
+    clock.carbon = carbon[row].total + carbon[row].g_per_j * (time - carbon[row].begin)
+    clock.now = time
 
 
-@lean
-def cpu_power_w(meters: NDArray[np.void], node: int, use: float) -> float:
+@inner
+def cpu_power_w(node: Record, use: float) -> float:
     """What the CPU of a node draws above idle at a utilisation from 0 to 1."""
-    if meters[node].model == POINTS:
+    if node.model == POINTS:
         step = min(int(use * 10.0), 9)
-        low, high = meters[node].points[step], meters[node].points[step + 1]
+        low, high = node.points[step], node.points[step + 1]
         return low + (high - low) * (use * 10.0 - step)
-    if meters[node].model == CURVE:
-        return meters[node].coefficient_w[CPU] * (2.0 * use - use ** meters[node].exponent)
-    return meters[node].coefficient_w[CPU] * use
+    if node.model == CURVE:
+        return node.coefficient_w[CPU] * (2.0 * use - use**node.exponent)
+    return node.coefficient_w[CPU] * use
 
 
-@lean
-def dynamic_power_w(meters: NDArray[np.void], node: int, resource: int, load: int) -> float:
+@inner
+def dynamic_power_w(node: Record, resource: int, load: int) -> float:
     """What a resource of a node draws above idle at a load in millionths."""
     use = min(load, WHOLE) / WHOLE
     if resource == CPU:
-        return cpu_power_w(meters, node, use)
-    return meters[node].coefficient_w[resource] * use
+        return cpu_power_w(node, use)
+    return node.coefficient_w[resource] * use
 
 
-@separate
-def meter(world: World, node: int) -> None:
+@inner
+def meter(node: Record, clock: Record) -> None:
     """Adds up the energy of a node until now."""
-    nodes, meters, now = world.nodes, world.meters, world.clock[0].now
-    since = meters[node].since
-    seconds = now - since
+    seconds = clock.now - node.since
     if seconds <= 0.0:
         return
-    meters[node].since = now
-    energy = nodes[node].power_w * seconds
-    meters[node].energy_j += energy
-    grams = carbon_until(world.rules, now) - carbon_until(world.rules, since)
-    meters[node].carbon_g += nodes[node].power_w * grams
-    if nodes[node].state != OFF:
-        meters[node].on_s += seconds
-    if nodes[node].replicas == 0:
-        meters[node].spare_j += energy
+    energy = node.power_w * seconds
+    node.energy_j += energy
+    node.carbon_g += node.power_w * (clock.carbon - node.carbon)
+    node.since, node.carbon = clock.now, clock.carbon
+    if node.state != OFF:
+        node.on_s += seconds
+    if node.replicas == 0:
+        node.spare_j += energy
         return
-    meters[node].share_j += meters[node].share_w * seconds
-    if nodes[node].running > 0:
-        meters[node].busy_s += seconds
-        meters[node].cpu_s += min(world.load[node, CPU], WHOLE) / WHOLE * seconds
+    node.share_j += node.share_w * seconds
+    if node.running > 0:
+        node.busy_s += seconds
+        node.cpu_s += min(node.load[CPU], WHOLE) * seconds
         for resource in range(POWERED):
-            meters[node].unit_j[resource] += meters[node].unit_w[resource] * seconds
+            node.unit_j[resource] += node.unit_w[resource] * seconds
 
 
-@separate
-def set_power(world: World, node: int) -> None:
-    """Finds what a node draws from now on. It has been metered until now."""
-    nodes, meters = world.nodes, world.meters
-    idle = nodes[node].idle_w
-    if nodes[node].state == OFF:
-        idle = meters[node].off_w
-    elif nodes[node].state == BOOTING:
-        idle = meters[node].boot_w
-    meters[node].share_w = idle / max(nodes[node].replicas, 1)
-    power = idle
-    if nodes[node].running > 0:
-        for resource in range(POWERED):
-            load = world.load[node, resource]
-            if load > 0:
-                part = dynamic_power_w(meters, node, resource, load)
-                meters[node].unit_w[resource] = part / load
-                power += part
-            else:
-                meters[node].unit_w[resource] = 0.0
-    nodes[node].power_w = power
+@inner
+def set_power(node: Record) -> None:
+    """Finds what a node draws from now on, after its load has changed. It has been metered."""
+    power = node.base_w
+    for resource in range(POWERED):
+        load, unit = node.load[resource], node.slope_w[resource]
+        if resource == CPU and node.model != LINEAR:
+            unit = cpu_power_w(node, min(load, WHOLE) / WHOLE) / max(load, 1)
+        elif load > WHOLE:
+            unit = node.coefficient_w[resource] / load
+        node.unit_w[resource] = unit
+        power += unit * load
+    node.power_w = power
 
 
-@separate
-def invocation_energy_j(world: World, node: int, slot: int, variant: int) -> float:
+@inner
+def set_base_power(node: Record) -> None:
+    """The same after it was switched on or off, or its replicas have changed."""
+    node.base_w = node.idle_w
+    if node.state == OFF:
+        node.base_w = node.off_w
+    elif node.state == BOOTING:
+        node.base_w = node.boot_w
+    node.share_w = node.base_w / max(node.replicas, 1)
+    set_power(node)
+
+
+@inner
+def invocation_energy_j(node: Record, slot: Record, fit: Record) -> float:
     """What an invocation has used since it began to execute. Its node has been metered."""
-    meters, slots = world.meters, world.slots
-    device = world.nodes[node].device_type
     energy = 0.0
     for resource in range(POWERED):
-        claim = world.fits.claim[variant, device, resource]
-        if claim > 0:
-            energy += claim * (meters[node].unit_j[resource] - slots[slot].unit_j[resource])
+        energy += fit.claim[resource] * (node.unit_j[resource] - slot.unit_j[resource])
     return energy

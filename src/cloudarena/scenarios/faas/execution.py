@@ -9,6 +9,9 @@ progresses f times slower; what claims several is held up by the worst of them. 
 only the share of an invocation that waits for memory: ``1 + memory_bound (f - 1)``. This is exact:
 at each begin and end on a node the work that is left is carried over to the new speeds. A node
 that is not overbooked costs nothing.
+
+An event begins and ends executions on one node at most. When it is over, the node is settled: its
+power and the speed of what executes there are found once.
 """
 
 from __future__ import annotations
@@ -16,126 +19,132 @@ from __future__ import annotations
 import numpy as np
 
 from cloudarena.engine.alarms import set_alarm
-from cloudarena.engine.compiled import separate
+from cloudarena.engine.compiled import inner
 from cloudarena.engine.hashing import uniform
 from cloudarena.engine.laws import draw
 from cloudarena.scenarios.faas.energy import invocation_energy_j, meter, set_power
-from cloudarena.scenarios.faas.state import (
-    BUS,
-    CPU,
-    MEMORY,
-    NONE,
-    POWERED,
-    WHOLE,
-    World,
-)
+from cloudarena.scenarios.faas.names import BUS, CPU, EXECUTING, MEMORY, NONE, POWERED, WHOLE
+from cloudarena.scenarios.faas.state import Record, World
 
 
-@separate
-def execution_s(world: World, slot: int) -> float:
+@inner
+def meter_function(function: Record, now: float) -> None:
+    """Adds up what a function's scaler looks at, until now."""
+    seconds = now - function.metered_s
+    if seconds > 0.0:
+        function.metered_s = now
+        function.integrals[1] += (function.waiting + function.queued) * seconds
+        function.integrals[2] += function.cpu_used * seconds
+        function.integrals[3] += function.cpu_asked * seconds
+
+
+@inner
+def execution_s(world: World, slot: Record, replica: Record, fit: Record) -> float:
     """How long an invocation takes alone on its node.
 
     Decided by the request and the device alone, and longer or shorter on all devices alike.
     """
-    slots, replicas, variants = world.slots, world.replicas, world.variants
-    replica, function = slots[slot].replica, slots[slot].function
-    variant, device = replicas[replica].variant, world.nodes[replicas[replica].node].device_type
-    law = world.fits.law[variant, device]
-    if replicas[replica].served == 1 and variants[variant].cold_law != NONE:
-        law = variants[variant].cold_law
-    share = uniform(world.rules.execution_key, function, slots[slot].number)
-    return draw(world.fits.laws, law, share)
+    law = fit.law
+    if replica.served == 1 and world.variants[replica.variant].cold_law != NONE:
+        law = world.variants[replica.variant].cold_law
+    share = uniform(world.rules[0].execution_key, slot.function, slot.number)
+    return draw(world.laws, law, share)
 
 
-@separate
-def stretch_of(world: World, node: int, variant: int) -> float:
-    """How many times longer than alone an invocation takes on a node as it is."""
-    over, variants = world.meters[node].stretch, world.variants
-    device = world.nodes[node].device_type
-    stretch = 1.0
-    for resource in range(MEMORY):
-        if world.fits.claim[variant, device, resource] > 0:
-            stretch = max(stretch, over[resource])
-    return max(stretch, 1.0 + variants[variant].memory_bound * (over[BUS] - 1.0))
-
-
-@separate
-def set_speed(world: World, slot: int) -> None:
-    """Carries the work that is left of an invocation over to the speed it has from now on."""
-    slots, now = world.slots, world.clock[0].now
-    replica = slots[slot].replica
-    stretch = stretch_of(world, world.replicas[replica].node, world.replicas[replica].variant)
-    if stretch == slots[slot].stretch:
-        return
-    done = (now - slots[slot].since) / slots[slot].stretch
-    slots[slot].left = max(0.0, slots[slot].left - done)
-    slots[slot].since = now
-    slots[slot].stretch = stretch
-    set_alarm(world.due.finishes, slot, now + slots[slot].left * stretch)
-
-
-@separate
-def change_load(world: World, node: int, variant: int, sign: int) -> None:
-    """Adds or takes away the claims of an invocation; the others change their speed."""
-    nodes, meters, slots = world.nodes, world.meters, world.slots
-    claim = world.fits.claim[variant, nodes[node].device_type]
-    meter(world, node)
-    nodes[node].running += sign
-    changed = False
-    for resource in range(len(claim)):
-        world.load[node, resource] += sign * claim[resource]
-        if world.rules.contention and resource != MEMORY:
-            stretch = max(1.0, world.load[node, resource] / WHOLE)
-            changed |= stretch != meters[node].stretch[resource]
-            meters[node].stretch[resource] = stretch
-    set_power(world, node)
-    if changed:
-        slot = meters[node].first_slot
-        while slot != NONE:
-            set_speed(world, slot)
-            slot = slots[slot].next
-
-
-@separate
-def begin_execution(world: World, slot: int) -> None:
-    """An invocation claims its share of the node and executes."""
-    slots, meters, now = world.slots, world.meters, world.clock[0].now
-    replica = slots[slot].replica
-    node, variant = world.replicas[replica].node, world.replicas[replica].variant
-    function, device = slots[slot].function, world.nodes[node].device_type
-    change_load(world, node, variant, 1)
-    cpu = world.fits.claim[variant, device, CPU] / WHOLE
-    world.functions[function].cpu_used += cpu * world.nodes[node].cores * 1000.0
+@inner
+def begin_execution(world: World, number: int) -> None:
+    """An invocation claims its share of the node and executes, from when the node is settled."""
+    clock, slot = world.clock[0], world.slots[number]
+    replica, function = world.replicas[slot.replica], world.functions[slot.function]
+    node = world.nodes[replica.node]
+    fit = world.fits[replica.variant, node.device_type]
+    meter_function(function, clock.now)
+    meter(node, clock)
+    node.running += 1
+    for resource in range(len(fit.claim)):
+        node.load[resource] += fit.claim[resource]
+    function.cpu_used += fit.claim[CPU] * node.cores
     for resource in range(POWERED):
-        slots[slot].unit_j[resource] = meters[node].unit_j[resource]
-    first = meters[node].first_slot
-    slots[slot].next, slots[slot].before = first, NONE
-    if first != NONE:
-        slots[first].before = slot
-    meters[node].first_slot = slot
-    slots[slot].executed = slots[slot].since = now
-    slots[slot].left = execution_s(world, slot)
-    slots[slot].stretch = stretch_of(world, node, variant)
-    set_alarm(world.due.finishes, slot, now + slots[slot].left * slots[slot].stretch)
+        slot.unit_j[resource] = node.unit_j[resource]
+    slot.next, slot.before = node.first_slot, NONE
+    if slot.next != NONE:
+        world.slots[slot.next].before = number
+    node.first_slot = number
+    slot.state = EXECUTING
+    slot.executed = slot.since = clock.now
+    slot.left, slot.stretch = execution_s(world, slot, replica, fit), np.inf
+    clock.unsettled = replica.node
 
 
-@separate
-def end_execution(world: World, slot: int) -> None:
+@inner
+def end_execution(world: World, number: int) -> None:
     """An invocation gives back what it claimed; its energy goes to its function."""
-    slots, meters, functions = world.slots, world.meters, world.functions
-    replica, function = slots[slot].replica, slots[slot].function
-    node, variant = world.replicas[replica].node, world.replicas[replica].variant
-    before, following = slots[slot].before, slots[slot].next
-    if before == NONE:
-        meters[node].first_slot = following
+    clock, slot = world.clock[0], world.slots[number]
+    replica, function = world.replicas[slot.replica], world.functions[slot.function]
+    node = world.nodes[replica.node]
+    fit = world.fits[replica.variant, node.device_type]
+    set_alarm(world.due.finishes, number, np.inf)
+    meter_function(function, clock.now)
+    meter(node, clock)
+    node.running -= 1
+    for resource in range(len(fit.claim)):
+        node.load[resource] -= fit.claim[resource]
+    function.cpu_used -= fit.claim[CPU] * node.cores
+    if slot.before == NONE:
+        node.first_slot = slot.next
     else:
-        slots[before].next = following
-    if following != NONE:
-        slots[following].before = before
-    set_alarm(world.due.finishes, slot, np.inf)
-    change_load(world, node, variant, -1)
-    cpu = world.fits.claim[variant, world.nodes[node].device_type, CPU] / WHOLE
-    functions[function].cpu_used -= cpu * world.nodes[node].cores * 1000.0
-    slots[slot].energy_j = invocation_energy_j(world, node, slot, variant)
-    functions[function].dynamic_j += slots[slot].energy_j
-    slots[slot].executed = world.clock[0].now - slots[slot].executed
+        world.slots[slot.before].next = slot.next
+    if slot.next != NONE:
+        world.slots[slot.next].before = slot.before
+    slot.energy_j = invocation_energy_j(node, slot, fit)
+    function.dynamic_j += slot.energy_j
+    slot.executed = clock.now - slot.executed
+    clock.unsettled = replica.node
+
+
+@inner
+def set_stretches(node: Record) -> bool:
+    """Finds by how much each resource of a node is overbooked; whether that has changed."""
+    changed = False
+    for resource in range(len(node.load)):
+        if resource != MEMORY:
+            stretch = node.load[resource] / WHOLE if node.load[resource] > WHOLE else 1.0
+            changed |= stretch != node.stretch[resource]
+            node.stretch[resource] = stretch
+    return changed
+
+
+@inner
+def stretch_of(node: Record, fit: Record, memory_bound: float) -> float:
+    """How many times longer than alone an invocation takes on a node as it is."""
+    stretch = 1.0 + memory_bound * (node.stretch[BUS] - 1.0)
+    for resource in range(MEMORY):
+        if fit.claim[resource] > 0:
+            stretch = max(stretch, node.stretch[resource])
+    return stretch
+
+
+@inner
+def settle(world: World) -> None:
+    """Finds the power of a node whose load has changed, and the speeds of what executes there.
+
+    The work that is left of each is carried over to the speed it has from now on. Invocations that
+    have just begun stand first in the list.
+    """
+    clock, slots, replicas = world.clock[0], world.slots, world.replicas
+    node = world.nodes[clock.unsettled]
+    clock.unsettled = NONE
+    set_power(node)
+    changed = world.rules[0].contention and set_stretches(node)
+    number = node.first_slot
+    while number != NONE and (changed or slots[number].stretch == np.inf):
+        slot, variant = slots[number], replicas[slots[number].replica].variant
+        fit = world.fits[variant, node.device_type]
+        stretch = stretch_of(node, fit, world.variants[variant].memory_bound)
+        if stretch != slot.stretch:
+            done = (clock.now - slot.since) / slot.stretch
+            slot.left = max(0.0, slot.left - done)
+            slot.since = clock.now
+            slot.stretch = stretch
+            set_alarm(world.due.finishes, number, clock.now + slot.left * stretch)
+        number = slot.next

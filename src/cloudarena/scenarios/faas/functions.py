@@ -10,8 +10,8 @@ from pydantic_core import PydanticCustomError
 from cloudarena.contract import Spec
 from cloudarena.engine import laws
 from cloudarena.errors import SpecError, nearest
+from cloudarena.scenarios.faas.names import HISTORY
 from cloudarena.scenarios.faas.sources import NoRequests, Requests
-from cloudarena.scenarios.faas.state import HISTORY
 from cloudarena.workloads.faas_devices import DEVICES
 from cloudarena.workloads.faas_functions import FUNCTIONS
 

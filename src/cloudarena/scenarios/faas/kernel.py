@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 
 from cloudarena.engine.alarms import first_ring, first_ringing
-from cloudarena.engine.compiled import lean, separate
-from cloudarena.engine.flows import finishing, next_finish
-from cloudarena.scenarios.faas.energy import meter
+from cloudarena.engine.compiled import inner, lean, separate
+from cloudarena.engine.flows import FREE_SLOTS, finishing, next_finish
+from cloudarena.scenarios.faas.energy import meter, pass_time
+from cloudarena.scenarios.faas.execution import meter_function, settle
 from cloudarena.scenarios.faas.lifecycle import (
     alarm_of_node,
     alarm_of_replica,
@@ -32,26 +33,20 @@ from cloudarena.scenarios.faas.lifecycle import (
     place,
     pulled,
 )
-from cloudarena.scenarios.faas.replicas import meter_function
+from cloudarena.scenarios.faas.names import CPU, EXECUTING, NONE, OFF, PULL, SETUP, WHOLE
 from cloudarena.scenarios.faas.requests import (
     alarm_of_request,
     arrive,
+    complete,
     count_requests,
     moved,
+    take_up,
     time_out,
 )
 from cloudarena.scenarios.faas.scaling import scaling_of, set_replicas, tick
 from cloudarena.scenarios.faas.scheduling import find_valid, replica_of, score
-from cloudarena.scenarios.faas.state import (
-    CPU,
-    NONE,
-    OFF,
-    PULL,
-    SETUP,
-    WHOLE,
-    Nodes,
-    World,
-)
+from cloudarena.scenarios.faas.state import Nodes, World
+from cloudarena.scenarios.faas.transfers import begin_flows, end_flow
 
 ENDED, DECIDE, FULL, NOT_VALID, NO_SUCH_NODE, BAD_COUNT = range(6)
 """Where a run stands; from NOT_VALID on, why an action is not allowed."""
@@ -60,37 +55,39 @@ NOTHING, PLACE, SCALE = range(3)
 FLOW_MARGIN = 64
 
 
-@separate
+@inner
 def is_full(world: World) -> bool:
-    """Whether the next event may need more room than there is."""
-    clock, records, paths = world.clock[0], world.records, world.paths
-    most = world.rules.most_workers + clock.replicas + FLOW_MARGIN
+    """Whether the next event may need more room, or arrivals, than there are."""
+    clock, rules, records = world.clock[0], world.rules[0], world.records
+    if clock.free_slot == NONE or clock.free_replica == NONE:
+        return True
+    if clock.windows > 0 and clock.arrived == len(world.arrivals):
+        return True
+    if not (rules.network or rules.rows):
+        return False
+    most = rules.most_workers + clock.replicas + FLOW_MARGIN
     return (
-        clock.spare_slots == 0
-        or clock.spare_replicas == 0
-        or clock.completed + most >= len(world.responses)
-        or (world.rules.network and paths.flows.counters[0] < most)
-        or (len(records.replicas) > 0 and clock.placed >= len(records.replicas))
-        or (len(records.changes) > 0 and clock.changes + 2 >= len(records.changes))
-        or (records.all_rows and clock.invocations + most >= len(records.invocations))
-        or (records.all_rows and clock.moved + most >= len(records.moved))
-        or (len(records.samples) > 0 and clock.samples >= len(records.samples))
+        (rules.network and world.paths.flows.counters[FREE_SLOTS] < most)
+        or (rules.rows and clock.placed >= len(records.replicas))
+        or (rules.rows and clock.changes + 2 >= len(records.changes))
+        or (rules.rows and clock.samples >= len(records.samples))
+        or (rules.all_rows and clock.invocations + most >= len(records.invocations))
+        or (rules.all_rows and clock.moved + most >= len(records.moved))
     )
 
 
 @separate
 def find_placement(world: World) -> bool:
     """Finds a function that lacks a replica and a node for it; whether there is one."""
-    clock, functions = world.clock[0], world.functions
-    for function in range(len(functions)):
-        if functions[function].placed < functions[function].wanted:
-            if functions[function].blocked:
-                continue
-            if find_valid(world, function):
-                score(world, function)
-                clock.pending, clock.function = PLACE, function
+    clock = world.clock[0]
+    for which in range(len(world.functions)):
+        function = world.functions[which]
+        if function.placed < function.wanted and not function.blocked:
+            if find_valid(world, which):
+                score(world, which)
+                clock.pending, clock.function = PLACE, which
                 return True
-            functions[function].blocked = True
+            function.blocked = True
     clock.looks = False
     return False
 
@@ -98,143 +95,162 @@ def find_placement(world: World) -> bool:
 @separate
 def sample(world: World) -> None:
     """Keeps the power of the nodes, and what goes on."""
-    clock, nodes, records = world.clock[0], world.nodes, world.records
-    clock.next_sample += world.rules.sample_s
+    clock, records = world.clock[0], world.records
+    clock.next_sample += world.rules[0].sample_s
     row = records.samples[clock.samples]
     row.time, row.replicas, row.waiting = clock.now, clock.replicas, 0
     row.power = row.idle = 0.0
     row.nodes_on = row.running = 0
-    for node in range(len(nodes)):
-        row.power += nodes[node].power_w
-        row.nodes_on += nodes[node].state != OFF
-        row.running += nodes[node].running
-        row.idle += world.meters[node].share_w * max(nodes[node].replicas, 1)
+    for number in range(len(world.nodes)):
+        node = world.nodes[number]
+        row.power += node.power_w
+        row.nodes_on += node.state != OFF
+        row.running += node.running
+        row.idle += node.base_w
         if len(records.nodes) > 0:
-            records.nodes[clock.samples, node, 0] = nodes[node].power_w
-            records.nodes[clock.samples, node, 1] = min(world.load[node, CPU], WHOLE) / WHOLE
-    for function in range(len(world.functions)):
-        row.waiting += world.functions[function].waiting + world.functions[function].queued
+            records.nodes[clock.samples, number, 0] = node.power_w
+            records.nodes[clock.samples, number, 1] = min(node.load[CPU], WHOLE) / WHOLE
+    for number in range(len(world.functions)):
+        row.waiting += world.functions[number].waiting + world.functions[number].queued
     clock.samples += 1
 
 
 @separate
 def end(world: World) -> None:
     """Adds everything up until the end of the run."""
-    count_requests(world, 0)
-    for node in range(len(world.nodes)):
-        meter(world, node)
-    for function in range(len(world.functions)):
-        meter_function(world, function)
+    clock = world.clock[0]
+    count_requests(clock, 0)
+    for number in range(len(world.nodes)):
+        meter(world.nodes[number], clock)
+    for number in range(len(world.functions)):
+        meter_function(world.functions[number], clock.now)
 
 
 @separate
 def flow_done(world: World) -> None:
     """The flow that finishes first has got there."""
     flow = finishing(world.paths.flows)
-    purpose = world.paths.purposes[flow].purpose
-    if purpose == PULL:
-        pulled(world, flow)
-    elif purpose == SETUP:
-        fetched(world, flow)
+    what = world.paths.purposes[flow]
+    end_flow(world, flow)
+    if what.purpose == PULL:
+        pulled(world, what.node, what.owner)
+    elif what.purpose == SETUP:
+        fetched(world, what.owner)
     else:
-        moved(world, world.paths.purposes[flow].owner)
+        moved(world, what.owner)
 
 
-@lean
+@separate
 def advance(world: World) -> int:
     """Lets things happen until something is to be decided, is full, or the run has ended."""
-    clock = world.clock[0]
-    arrivals, arriving = world.arrivals, world.arriving
+    clock, rules, due = world.clock[0], world.rules[0], world.due
     while True:
+        if clock.unsettled != NONE:
+            settle(world)
+        if clock.asked > 0:
+            begin_flows(world)
         if is_full(world):
             return FULL
         if clock.looks and find_placement(world):
             return DECIDE
-        node, replica = first_ring(world.due.nodes), first_ring(world.due.replicas)
-        finish, timeout = first_ring(world.due.finishes), first_ring(world.due.timeouts)
-        scaler = first_ring(world.due.scalers)
-        flow = next_finish(world.paths.flows) if world.rules.network else np.inf
-        arrival = arrivals[clock.arrived] if clock.arrived < len(arrivals) else np.inf
+        node, replica = first_ring(due.nodes), first_ring(due.replicas)
+        finish, timeout = first_ring(due.finishes), first_ring(due.timeouts)
+        scaler = first_ring(due.scalers)
+        flow = next_finish(world.paths.flows) if rules.network else np.inf
+        arrival = world.arrivals[clock.arrived] if clock.arrived < len(world.arrivals) else np.inf
         event = min(node, flow, replica, finish, timeout, scaler, arrival)
-        if len(world.records.samples) > 0 and clock.next_sample < min(event, world.rules.end_s):
-            clock.now = clock.next_sample
+        if rules.rows and clock.next_sample < min(event, rules.end_s):
+            pass_time(clock, world.carbon, clock.next_sample)
             sample(world)
             continue
-        if event >= world.rules.end_s:
-            clock.now = world.rules.end_s
+        if event >= rules.end_s:
+            pass_time(clock, world.carbon, rules.end_s)
             end(world)
             return ENDED
-        clock.now = event
+        pass_time(clock, world.carbon, event)
+        following = NONE
         if node == event:
-            alarm_of_node(world, first_ringing(world.due.nodes))
+            alarm_of_node(world, first_ringing(due.nodes))
         elif flow == event:
             flow_done(world)
         elif replica == event:
-            alarm_of_replica(world, first_ringing(world.due.replicas))
+            alarm_of_replica(world, first_ringing(due.replicas))
         elif finish == event:
-            alarm_of_request(world, first_ringing(world.due.finishes))
+            slot = first_ringing(due.finishes)
+            if world.slots[slot].state == EXECUTING:
+                following = complete(world, slot)
+            else:
+                alarm_of_request(world, slot)
         elif timeout == event:
-            time_out(world, first_ringing(world.due.timeouts))
+            time_out(world, first_ringing(due.timeouts))
         elif scaler == event:
-            clock.function = first_ringing(world.due.scalers)
+            clock.pending, clock.function = SCALE, first_ringing(due.scalers)
             tick(world, clock.function)
-            clock.pending = SCALE
             return DECIDE
         else:
-            function = arriving[clock.arrived]
+            following = arrive(world, world.arriving[clock.arrived])
             clock.arrived += 1
-            arrive(world, function)
+        if following != NONE:
+            take_up(world, following)
 
 
-@lean
-def act(world: World, action: int) -> int:
-    """Takes a decision and moves to the next; changes nothing if the action is not allowed."""
-    clock, functions = world.clock[0], world.functions
-    function = clock.function
+@separate
+def take(world: World, action: int) -> int:
+    """Takes a decision, or says why it is not allowed and changes nothing."""
+    clock, function = world.clock[0], world.functions[world.clock[0].function]
     clock.action = action
     if clock.pending == PLACE:
         if action < NONE or action >= len(world.nodes):
             return NO_SUCH_NODE
         if action == NONE:
-            functions[function].blocked = True
+            function.blocked = True
         elif not world.nodes[action].valid:
             return NOT_VALID
         else:
-            place(world, function, action)
+            place(world, clock.function, action)
     elif clock.pending == SCALE:
-        if action < functions[function].minimum or action > functions[function].maximum:
+        if action < function.minimum or action > function.maximum:
             return BAD_COUNT
-        set_replicas(world, function, action)
+        set_replicas(world, clock.function, action)
     clock.pending = NOTHING
-    return advance(world)
+    return DECIDE
 
 
 @lean
+def act(world: World, action: int) -> int:
+    """Takes a decision, if one is pending, and moves to the next."""
+    status = take(world, action)
+    return advance(world) if status == DECIDE else status
+
+
+@inner
 def show(world: World, seen: Nodes) -> None:
     """Copies what placers see out of the nodes' records."""
-    for node in range(len(world.nodes)):
-        here = world.nodes[node]
-        seen.valid[node] = here.valid
-        seen.variant[node] = here.variant
-        seen.device_type[node] = here.device_type
-        seen.tier[node] = here.tier
-        seen.accelerator[node] = here.accelerator
-        seen.cores[node] = here.cores
-        seen.free_cpu[node] = here.free_cpu
-        seen.memory[node] = here.memory
-        seen.free_memory[node] = here.free_memory
-        seen.accelerator_memory[node] = here.accelerator_memory
-        seen.free_accelerator_memory[node] = here.free_accelerator_memory
-        seen.state[node] = here.state
-        seen.replicas[node] = here.replicas
-        seen.running[node] = here.running
-        seen.power_w[node] = here.power_w
-        seen.idle_w[node] = here.idle_w
-        seen.execution_s[node] = here.execution_s
-        seen.invocation_j[node] = here.invocation_j
-        seen.added_w[node] = here.added_w
-        seen.pull_s[node] = here.pull_s
-        seen.data_s[node] = here.data_s
+    for number in range(len(world.nodes)):
+        node = world.nodes[number]
+        for resource in range(len(node.load)):
+            seen.load[number, resource] = node.load[resource]
+        seen.valid[number] = node.valid
+        seen.variant[number] = node.variant
+        seen.device_type[number] = node.device_type
+        seen.tier[number] = node.tier
+        seen.accelerator[number] = node.accelerator
+        seen.cores[number] = node.cores
+        seen.free_cpu[number] = node.free_cpu
+        seen.memory[number] = node.memory
+        seen.free_memory[number] = node.free_memory
+        seen.accelerator_memory[number] = node.accelerator_memory
+        seen.free_accelerator_memory[number] = node.free_accelerator_memory
+        seen.state[number] = node.state
+        seen.replicas[number] = node.replicas
+        seen.running[number] = node.running
+        seen.power_w[number] = node.power_w
+        seen.idle_w[number] = node.idle_w
+        seen.execution_s[number] = node.execution_s
+        seen.invocation_j[number] = node.invocation_j
+        seen.added_w[number] = node.added_w
+        seen.pull_s[number] = node.pull_s
+        seen.data_s[number] = node.data_s
 
 
 def play(world: World, seen: Nodes, placer: Any, scaler: Any, rng: np.random.Generator) -> int:
@@ -246,5 +262,7 @@ def play(world: World, seen: Nodes, placer: Any, scaler: Any, rng: np.random.Gen
             action = placer(seen, replica_of(world), rng)
         else:
             action = scaler(scaling_of(world), rng)
-        status = act(world, action)
+        status = take(world, action)
+        if status == DECIDE:
+            status = advance(world)
     return status

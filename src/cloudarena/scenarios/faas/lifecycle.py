@@ -11,25 +11,28 @@ from __future__ import annotations
 import numpy as np
 
 from cloudarena.engine.alarms import alarm_time, set_alarm
-from cloudarena.engine.compiled import separate
+from cloudarena.engine.compiled import inner, separate
 from cloudarena.engine.flows import leave
-from cloudarena.scenarios.faas.energy import meter, set_power
-from cloudarena.scenarios.faas.replicas import drain, enter_phase, put_on_node, stop
-from cloudarena.scenarios.faas.requests import look_if_idle, serve_waiting
-from cloudarena.scenarios.faas.state import (
+from cloudarena.scenarios.faas.energy import meter, set_base_power
+from cloudarena.scenarios.faas.names import (
+    ABSENT,
     BOOTING,
     NONE,
     OFF,
     ON,
+    ON_ITS_WAY,
     PULLING,
     RUNNING,
     SCHEDULED,
     SETTING_UP,
     SETUP,
     STARTING,
-    World,
+    THERE,
 )
-from cloudarena.scenarios.faas.transfers import begin_data, begin_pull, end_flow
+from cloudarena.scenarios.faas.replicas import drain, put_on_node, record_phase, stop
+from cloudarena.scenarios.faas.requests import look_for_work
+from cloudarena.scenarios.faas.state import Record, World
+from cloudarena.scenarios.faas.transfers import ask_pull, transfer_s
 
 
 @separate
@@ -37,152 +40,125 @@ def place(world: World, function: int, node: int) -> None:
     """A replica of a function is placed on a node."""
     now = world.clock[0].now
     replica = put_on_node(world, function, node)
-    world.replicas[replica].flow = NONE
-    ready = now + world.rules.scheduling_s
+    ready = now + world.rules[0].scheduling_s
     if world.nodes[node].state == BOOTING:
-        booted = alarm_time(world.due.nodes, node)
-        ready = max(ready, booted)
+        ready = max(ready, alarm_time(world.due.nodes, node))
     if ready > now:
         set_alarm(world.due.replicas, replica, ready)
     else:
-        pull(world, replica)
+        end_phase(world, replica)
 
 
 @separate
-def pull(world: World, replica: int) -> None:
-    """A replica pulls its image, waits for a pull that has begun, or goes on at once."""
-    replicas, now = world.replicas, world.clock[0].now
-    node, variant = replicas[replica].node, replicas[replica].variant
-    image = world.variants[variant].image
-    enter_phase(world, replica, PULLING)
-    if world.images.state[node, image] == 0:
-        begin_pull(world, node, variant)
-    if world.images.state[node, image] == 1 and not world.rules.network:
-        if world.images.time[node, image] > now:
-            set_alarm(world.due.replicas, replica, world.images.time[node, image])
-            return
-        world.images.state[node, image] = 2
-    if world.images.state[node, image] == 2:
-        start(world, replica)
+def end_phase(world: World, number: int) -> None:
+    """The phase of a replica is over; it goes on to the first one that takes time, or is ready."""
+    replica, now = world.replicas[number], world.clock[0].now
+    function = world.functions[replica.function]
+    until = now
+    if replica.state == SCHEDULED:
+        replica.state = PULLING
+        record_phase(world, replica)
+        until = pull(world, replica)
+    if replica.state == PULLING and until <= now:
+        world.images[replica.node, world.variants[replica.variant].image].state = THERE
+        replica.state = STARTING
+        record_phase(world, replica)
+        until = now + function.start_s
+    if replica.state == STARTING and until <= now:
+        replica.state = SETTING_UP
+        record_phase(world, replica)
+        amount = world.variants[replica.variant].setup_bytes
+        until = now + (
+            transfer_s(world, SETUP, number, function.bucket, replica.node, amount)
+            + function.setup_s
+        )
+    if replica.state == SETTING_UP and until <= now:
+        replica.state = RUNNING
+        record_phase(world, replica)
+        replica.ready_s = now
+        world.members[replica.function, function.ready] = number
+        function.ready += 1
+        look_for_work(world, number)
+    else:
+        set_alarm(world.due.replicas, number, until)
+
+
+@inner
+def pull(world: World, replica: Record) -> float:
+    """A replica pulls its image, or waits for a pull that has begun; returns until when.
+
+    Infinity with a network: then all that wait for the image go on when its flow has got there.
+    """
+    image = world.images[replica.node, world.variants[replica.variant].image]
+    if image.state == ABSENT:
+        ask_pull(world, replica.node, replica.variant)
+    if image.state == ON_ITS_WAY:
+        return image.time
+    return world.clock[0].now
 
 
 @separate
-def pulled(world: World, flow: int) -> None:
+def pulled(world: World, node: int, variant: int) -> None:
     """An image has got to a node: all that waited for it there start, the oldest first."""
-    paths, replicas, meters = world.paths, world.replicas, world.meters
-    node, variant = paths.purposes[flow].node, paths.purposes[flow].owner
     image = world.variants[variant].image
-    world.images.state[node, image] = 2
-    end_flow(world, flow, NONE)
+    world.images[node, image].state = THERE
     while True:
-        oldest, replica = NONE, meters[node].first_replica
-        while replica != NONE:
-            waits = replicas[replica].state == PULLING
-            if waits and world.variants[replicas[replica].variant].image == image:
-                oldest = replica  # the newest stand first in the list
-            replica = replicas[replica].next
+        oldest, number = NONE, world.nodes[node].first_replica
+        while number != NONE:
+            replica = world.replicas[number]
+            if replica.state == PULLING and world.variants[replica.variant].image == image:
+                oldest = number  # the newest stand first in the list
+            number = replica.next
         if oldest == NONE:
             return
-        start(world, oldest)
+        end_phase(world, oldest)
 
 
 @separate
-def start(world: World, replica: int) -> None:
-    """A replica starts."""
-    seconds = world.functions[world.replicas[replica].function].start_s
-    enter_phase(world, replica, STARTING)
-    if seconds > 0.0:
-        set_alarm(world.due.replicas, replica, world.clock[0].now + seconds)
-    else:
-        set_up(world, replica)
-
-
-@separate
-def set_up(world: World, replica: int) -> None:
-    """A replica fetches the data that it needs first."""
-    replicas, variant = world.replicas, world.replicas[replica].variant
-    enter_phase(world, replica, SETTING_UP)
-    bucket = world.functions[replicas[replica].function].bucket
-    node, amount = replicas[replica].node, world.variants[variant].setup_bytes
-    replicas[replica].flow, seconds = begin_data(world, SETUP, replica, bucket, node, amount)
-    if replicas[replica].flow == NONE:
-        has_data(world, replica, seconds)
-
-
-@separate
-def has_data(world: World, replica: int, more_s: float) -> None:
-    """A replica sets itself up for a time, and then is ready."""
-    seconds = more_s + world.functions[world.replicas[replica].function].setup_s
-    if seconds > 0.0:
-        set_alarm(world.due.replicas, replica, world.clock[0].now + seconds)
-    else:
-        make_ready(world, replica)
-
-
-@separate
-def make_ready(world: World, replica: int) -> None:
-    """A replica takes requests from now on, those that waited for one first."""
-    functions, replicas = world.functions, world.replicas
-    function = replicas[replica].function
-    enter_phase(world, replica, RUNNING)
-    replicas[replica].ready_s = world.clock[0].now
-    world.members[function, functions[function].ready] = replica
-    functions[function].ready += 1
-    serve_waiting(world, replica)
-    look_if_idle(world, replica)
-
-
-@separate
-def fetched(world: World, flow: int) -> None:
+def fetched(world: World, number: int) -> None:
     """The data that a replica needs first has come."""
-    replica = world.paths.purposes[flow].owner
-    end_flow(world, flow, world.replicas[replica].function)
-    world.replicas[replica].flow = NONE
-    has_data(world, replica, 0.0)
-
-
-@separate
-def alarm_of_replica(world: World, replica: int) -> None:
-    """The phase of a replica is over, or it has been idle for too long."""
-    replicas, state = world.replicas, world.replicas[replica].state
-    set_alarm(world.due.replicas, replica, np.inf)
-    if state == SCHEDULED:
-        pull(world, replica)
-    elif state == PULLING:
-        image = world.variants[replicas[replica].variant].image
-        world.images.state[replicas[replica].node, image] = 2
-        start(world, replica)
-    elif state == STARTING:
-        set_up(world, replica)
-    elif state == SETTING_UP:
-        make_ready(world, replica)
-    elif state == RUNNING:
-        function = replicas[replica].function
-        stop(world, replica)
-        world.functions[function].wanted = world.functions[function].placed
-
-
-@separate
-def remove_replica(world: World, replica: int) -> None:
-    """Drains a replica; what it was still fetching is given up."""
-    flow = world.replicas[replica].flow
-    if flow != NONE:
-        leave(world.paths.flows, flow, world.clock[0].now)
-        world.replicas[replica].flow = NONE
-    drain(world, replica)
-
-
-@separate
-def alarm_of_node(world: World, node: int) -> None:
-    """A node has booted, or is switched off."""
-    nodes = world.nodes
-    set_alarm(world.due.nodes, node, np.inf)
-    meter(world, node)
-    if nodes[node].state == BOOTING:
-        nodes[node].state = ON
-        if nodes[node].replicas == 0:
-            off = world.clock[0].now + world.rules.off_after_s
-            set_alarm(world.due.nodes, node, off)
+    replica = world.replicas[number]
+    replica.flow = NONE
+    seconds = world.functions[replica.function].setup_s
+    if seconds > 0.0:
+        set_alarm(world.due.replicas, number, world.clock[0].now + seconds)
     else:
-        nodes[node].state = OFF
-    set_power(world, node)
+        end_phase(world, number)
+
+
+@separate
+def alarm_of_replica(world: World, number: int) -> None:
+    """The phase of a replica is over, or it has been idle for too long."""
+    replica = world.replicas[number]
+    set_alarm(world.due.replicas, number, np.inf)
+    if replica.state == RUNNING:
+        stop(world, number)
+        function = world.functions[replica.function]
+        function.wanted = function.placed
+    else:
+        end_phase(world, number)
+
+
+@separate
+def remove_replica(world: World, number: int) -> None:
+    """Drains a replica; what it was still fetching is given up."""
+    replica = world.replicas[number]
+    if replica.flow != NONE:
+        leave(world.paths.flows, replica.flow, world.clock[0].now)
+        replica.flow = NONE
+    drain(world, number)
+
+
+@separate
+def alarm_of_node(world: World, number: int) -> None:
+    """A node has booted, or is switched off."""
+    node, clock = world.nodes[number], world.clock[0]
+    set_alarm(world.due.nodes, number, np.inf)
+    meter(node, clock)
+    if node.state == BOOTING:
+        node.state = ON
+        if node.replicas == 0:
+            set_alarm(world.due.nodes, number, clock.now + world.rules[0].off_after_s)
+    else:
+        node.state = OFF
+    set_base_power(node)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.contract import Metric, Plot, TradeOff
 from cloudarena.engine.power import JOULES_PER_KWH
-from cloudarena.scenarios.faas.state import (
+from cloudarena.scenarios.faas.names import (
     COMPLETED,
     EXECUTING,
     FREE,
@@ -19,6 +19,7 @@ from cloudarena.scenarios.faas.state import (
 )
 
 if TYPE_CHECKING:
+    from cloudarena.scenarios.faas.responses import Responses
     from cloudarena.scenarios.faas.spec import FaasScenario
     from cloudarena.scenarios.faas.state import World
 
@@ -79,41 +80,32 @@ TRADE_OFFS = (
 
 def node_energy_j(world: World) -> NDArray[np.float64]:
     """The energy of each node so far."""
-    meters, now = world.meters, float(world.clock[0]["now"])
-    energy: NDArray[np.float64] = meters["energy_j"] + world.nodes["power_w"] * (
-        now - meters["since"]
-    )
+    nodes, now = world.nodes, float(world.clock[0]["now"])
+    energy: NDArray[np.float64] = nodes["energy_j"] + nodes["power_w"] * (now - nodes["since"])
     return energy
 
 
 def node_carbon_g(world: World) -> NDArray[np.float64]:
     """The carbon of each node so far."""
-    rules, meters, now = world.rules, world.meters, float(world.clock[0]["now"])
-
-    def until(time: Any) -> Any:
-        rows = rules.carbon[np.searchsorted(rules.carbon["begin"], time, side="right") - 1]
-        return rows["total"] + rows["g_per_j"] * (time - rows["begin"])
-
-    carbon: NDArray[np.float64] = meters["carbon_g"] + world.nodes["power_w"] * (
-        until(now) - until(meters["since"])
-    )
+    nodes, now = world.nodes, float(world.clock[0]["carbon"])
+    carbon: NDArray[np.float64] = nodes["carbon_g"] + nodes["power_w"] * (now - nodes["carbon"])
     return carbon
 
 
 def function_energy_j(world: World) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Dynamic and idle energy of each function so far, with what is under way."""
-    functions, meters, replicas, slots = world.functions, world.meters, world.replicas, world.slots
+    functions, nodes, replicas, slots = world.functions, world.nodes, world.replicas, world.slots
     now = float(world.clock[0]["now"])
     dynamic, idle = functions["dynamic_j"].copy(), functions["idle_j"].copy()
     there = np.flatnonzero(replicas["state"] != FREE)
     node = replicas["node"][there]
-    share = meters["share_j"][node] + meters["share_w"][node] * (now - meters["since"][node])
+    share = nodes["share_j"][node] + nodes["share_w"][node] * (now - nodes["since"][node])
     np.add.at(idle, replicas["function"][there], share - replicas["share_j"][there])
     running = np.flatnonzero(slots["state"] == EXECUTING)
     replica = slots["replica"][running]
     node, variant = replicas["node"][replica], replicas["variant"][replica]
-    claim = world.fits.claim[variant, world.nodes["device_type"][node], :POWERED]
-    units = meters["unit_j"][node] + meters["unit_w"][node] * (now - meters["since"][node])[:, None]
+    claim = world.fits["claim"][variant, nodes["device_type"][node], :POWERED]
+    units = nodes["unit_j"][node] + nodes["unit_w"][node] * (now - nodes["since"][node])[:, None]
     used = (claim * (units - slots["unit_j"][running])).sum(axis=1)
     np.add.at(dynamic, slots["function"][running], used)
     return dynamic, idle
@@ -132,13 +124,6 @@ def replica_seconds(world: World) -> tuple[NDArray[np.float64], NDArray[np.float
     return seconds, memory
 
 
-def quantiles_s(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The 50th, 95th and 99th percentile; zeros if there are no values."""
-    if len(values) == 0:
-        return np.zeros(3)
-    return np.asarray(np.quantile(values, (0.5, 0.95, 0.99)), np.float64)
-
-
 def cost_usd(scenario: FaasScenario, world: World) -> float:
     """What energy, requests and memory have cost so far."""
     prices = scenario.prices
@@ -148,15 +133,15 @@ def cost_usd(scenario: FaasScenario, world: World) -> float:
     return energy + completed * prices.request_usd + gigabyte_s * prices.gb_second_usd
 
 
-def measure(scenario: FaasScenario, world: World) -> dict[str, float]:
-    """The metrics so far."""
+def measure(scenario: FaasScenario, world: World, earlier: Responses) -> dict[str, float]:
+    """The metrics so far; ``earlier`` are response times that the world no longer holds."""
     clock, functions = world.clock[0], world.functions
     completed, rejected, timed_out = (
         int(functions["outcomes"][:, outcome].sum()) for outcome in (COMPLETED, REJECTED, TIMED_OUT)
     )
     responses = world.responses[: int(clock["completed"])]
     total = float(functions["response_s"].sum())
-    p50, p95, p99 = quantiles_s(responses)
+    p50, p95, p99 = earlier.quantiles_s(responses)
     energy = float(node_energy_j(world).sum())
     cold = int(functions["cold"].sum())
     seconds = float(replica_seconds(world)[0].sum())
@@ -177,7 +162,7 @@ def measure(scenario: FaasScenario, world: World) -> dict[str, float]:
         energy / 3600.0,
         energy / completed if completed else 0.0,
         float(node_carbon_g(world).sum()),
-        int((world.meters["hosted"] > 0).sum()),
+        int((world.nodes["hosted"] > 0).sum()),
         seconds / now if now > 0 else 0.0,
         cost_usd(scenario, world),
     )

@@ -9,9 +9,9 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from cloudarena.errors import SpecError, nearest
-from cloudarena.scenarios.faas.metrics import cost_usd, measure, node_carbon_g, node_energy_j
+from cloudarena.scenarios.faas.metrics import cost_usd, node_carbon_g, node_energy_j
+from cloudarena.scenarios.faas.names import PRIORITIES, WHOLE
 from cloudarena.scenarios.faas.simulation import PlaceDecision, ScaleDecision
-from cloudarena.scenarios.faas.state import PRIORITIES, WHOLE
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.simulation import FaasSimulation
@@ -125,5 +125,5 @@ class FaasObserver:
             return -float(node_carbon_g(world).sum())
         if self._reward == "cost_usd":
             return -cost_usd(self._scenario, world)
-        value = measure(self._scenario, world)[self._reward]
+        value = run.metrics()[self._reward]
         return value if self._reward == "completed" else -value

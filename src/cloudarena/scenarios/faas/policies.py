@@ -19,7 +19,7 @@ from cloudarena.contract import Policy
 from cloudarena.engine.compiled import lean
 from cloudarena.errors import PolicyError
 from cloudarena.policies import ArrayPolicy, Bundle, PolicyBook, policy_name
-from cloudarena.scenarios.faas.state import (
+from cloudarena.scenarios.faas.names import (
     BALANCED_RESOURCES,
     CAPABILITY,
     DATA_LOCALITY,
@@ -31,12 +31,8 @@ from cloudarena.scenarios.faas.state import (
     LOCALITY_TYPE,
     NONE,
     PRIORITIES,
-    RESOURCES,
-    Nodes,
-    Replica,
-    Scaling,
-    seen_nodes,
 )
+from cloudarena.scenarios.faas.state import Nodes, Replica, Scaling, seen_nodes
 
 PARAMETERS = 16
 """Room for the parameters of a policy."""
@@ -49,8 +45,7 @@ MIX = dict.fromkeys(PRIORITIES, 0.0) | {
 
 def signature() -> Any:
     """The Numba signature of a placer: ``int64(Nodes, Replica, Generator)``."""
-    load, scores = np.zeros((1, len(RESOURCES)), np.int64), np.zeros((len(PRIORITIES), 1))
-    nodes = seen_nodes(load, scores)
+    nodes = seen_nodes(np.zeros((len(PRIORITIES), 1)))
     replica = Replica(0, 0, 0, 0, 0.0, np.zeros(len(PRIORITIES)), np.zeros(PARAMETERS))
     return numba.int64(
         numba.typeof(nodes),

@@ -5,203 +5,179 @@ from __future__ import annotations
 import numpy as np
 
 from cloudarena.engine.alarms import set_alarm
-from cloudarena.engine.compiled import separate
-from cloudarena.scenarios.faas.energy import meter, set_power
-from cloudarena.scenarios.faas.state import (
+from cloudarena.engine.compiled import inner, separate
+from cloudarena.scenarios.faas.energy import meter, set_base_power
+from cloudarena.scenarios.faas.execution import meter_function
+from cloudarena.scenarios.faas.names import (
     BOOTING,
     DRAINING,
     FREE,
     NONE,
     OFF,
     ON,
+    PULLING,
     RUNNING,
     SCHEDULED,
+    SETTING_UP,
+    STARTING,
     STOPPED,
-    World,
 )
+from cloudarena.scenarios.faas.state import Record, World
 
 
 @separate
-def meter_function(world: World, function: int) -> None:
-    """Adds up what a function's scaler looks at, until now."""
-    functions, now = world.functions, world.clock[0].now
-    seconds = now - functions[function].metered_s
-    if seconds > 0.0:
-        functions[function].metered_s = now
-        sums = functions[function].integrals
-        sums[1] += (functions[function].waiting + functions[function].queued) * seconds
-        sums[2] += functions[function].cpu_used * seconds
-        sums[3] += functions[function].cpu_asked * seconds
-
-
-@separate
-def enter_phase(world: World, replica: int, phase: int) -> None:
-    """A replica is in another phase from now on."""
-    replicas = world.replicas
-    replicas[replica].state = phase
-    if len(world.records.replicas) == 0:
+def record_phase(world: World, replica: Record) -> None:
+    """Keeps that a replica is in another phase from now on."""
+    if not world.rules[0].rows:
         return
-    row, now = world.records.replicas[replicas[replica].number], world.clock[0].now
-    if phase == SCHEDULED:
+    row, now = world.records.replicas[replica.number], world.clock[0].now
+    if replica.state == SCHEDULED:
         row.scheduled = now
-    elif phase == SCHEDULED + 1:
+    elif replica.state == PULLING:
         row.pulling = now
-    elif phase == SCHEDULED + 2:
+    elif replica.state == STARTING:
         row.starting = now
-    elif phase == SCHEDULED + 3:
+    elif replica.state == SETTING_UP:
         row.setting_up = now
-    elif phase == RUNNING:
+    elif replica.state == RUNNING:
         row.running = now
-    elif phase == DRAINING:
+    elif replica.state == DRAINING:
         row.draining = now
-    elif phase == STOPPED:
+    elif replica.state == STOPPED:
         row.stopped = now
 
 
-@separate
-def hold_resources(world: World, node: int, variant: int, sign: int) -> None:
+@inner
+def hold_resources(node: Record, variant: Record, sign: int) -> None:
     """A replica takes, or gives back, what it asks for."""
-    nodes, variants = world.nodes, world.variants
-    nodes[node].free_cpu -= sign * variants[variant].cpu
-    nodes[node].free_memory -= sign * variants[variant].memory
-    nodes[node].free_accelerator_memory -= sign * variants[variant].accelerator_memory
+    node.free_cpu -= sign * variant.cpu
+    node.free_memory -= sign * variant.memory
+    node.free_accelerator_memory -= sign * variant.accelerator_memory
 
 
 @separate
-def put_on_node(world: World, function: int, node: int) -> int:
+def put_on_node(world: World, which: int, place: int) -> int:
     """A new replica of a function, scheduled onto a node; returns its slot."""
-    clock, nodes, meters = world.clock[0], world.nodes, world.meters
-    functions, replicas, variant = world.functions, world.replicas, world.nodes[node].variant
-    clock.spare_replicas -= 1
-    replica = world.spare_replicas[clock.spare_replicas]
-    meter(world, node)
-    meter_function(world, function)
-    hold_resources(world, node, variant, 1)
-    functions[function].placed += 1
-    functions[function].cpu_asked += world.variants[variant].cpu
-    replicas[replica].number = clock.placed
+    clock, function, node = world.clock[0], world.functions[which], world.nodes[place]
+    variant, number = world.variants[node.variant], clock.free_replica
+    replica = world.replicas[number]
+    clock.free_replica = replica.next
+    meter(node, clock)
+    meter_function(function, clock.now)
+    hold_resources(node, variant, 1)
+    function.placed += 1
+    function.cpu_asked += variant.cpu
+    replica.number = clock.placed
     clock.placed += 1
     clock.replicas += 1
-    replicas[replica].function, replicas[replica].variant = function, variant
-    replicas[replica].node = node
-    replicas[replica].busy = replicas[replica].queued = 0
-    replicas[replica].coming = replicas[replica].served = 0
-    replicas[replica].first = replicas[replica].last = NONE
-    replicas[replica].since = clock.now
-    replicas[replica].share_j = meters[node].share_j
-    first = meters[node].first_replica
-    replicas[replica].next, replicas[replica].before = first, NONE
-    if first != NONE:
-        replicas[first].before = replica
-    meters[node].first_replica = replica
-    if nodes[node].replicas == 0 and nodes[node].state == ON:
-        set_alarm(world.due.nodes, node, np.inf)
-    nodes[node].replicas += 1
-    meters[node].hosted += 1
-    if nodes[node].state == OFF:
-        nodes[node].state = BOOTING
-        meters[node].boots += 1
-        set_alarm(world.due.nodes, node, clock.now + meters[node].boot_s)
-    set_power(world, node)
-    if len(world.records.replicas) > 0:
-        row = world.records.replicas[replicas[replica].number]
-        row.function, row.variant, row.node = function, variant, node
-    enter_phase(world, replica, SCHEDULED)
-    return replica
+    replica.function, replica.variant, replica.node = which, node.variant, place
+    replica.busy = replica.queued = replica.coming = replica.served = 0
+    replica.first = replica.last = replica.flow = NONE
+    replica.since, replica.share_j = clock.now, node.share_j
+    replica.next, replica.before = node.first_replica, NONE
+    if replica.next != NONE:
+        world.replicas[replica.next].before = number
+    node.first_replica = number
+    if node.replicas == 0 and node.state == ON:
+        set_alarm(world.due.nodes, place, np.inf)
+    node.replicas += 1
+    node.hosted += 1
+    if node.state == OFF:
+        node.state = BOOTING
+        node.boots += 1
+        set_alarm(world.due.nodes, place, clock.now + node.boot_s)
+    set_base_power(node)
+    if world.rules[0].rows:
+        row = world.records.replicas[replica.number]
+        row.function, row.variant, row.node = which, node.variant, place
+    replica.state = SCHEDULED
+    record_phase(world, replica)
+    return number
 
 
 @separate
-def take_out(world: World, replica: int) -> None:
+def take_out(world: World, number: int) -> None:
     """A ready replica takes no more requests."""
-    functions, function = world.functions, world.replicas[replica].function
-    members = world.members[function]
+    which = world.replicas[number].function
+    function, members = world.functions[which], world.members[which]
     place = 0
-    while members[place] != replica:
+    while members[place] != number:
         place += 1
-    functions[function].ready -= 1
-    for k in range(place, functions[function].ready):
+    function.ready -= 1
+    for k in range(place, function.ready):
         members[k] = members[k + 1]
-    if functions[function].turn > place:
-        functions[function].turn -= 1
+    if function.turn > place:
+        function.turn -= 1
 
 
 @separate
-def stop(world: World, replica: int) -> None:
+def stop(world: World, number: int) -> None:
     """A replica ends, and gives back what it held. It has no requests."""
-    clock, nodes, meters = world.clock[0], world.nodes, world.meters
-    functions, replicas = world.functions, world.replicas
-    function, node = replicas[replica].function, replicas[replica].node
-    variant, state = replicas[replica].variant, replicas[replica].state
-    if state == RUNNING:
-        take_out(world, replica)
-    if state != DRAINING:
-        functions[function].placed -= 1
-    meter(world, node)
-    meter_function(world, function)
-    hold_resources(world, node, variant, -1)
-    functions[function].cpu_asked -= world.variants[variant].cpu
-    before, following = replicas[replica].before, replicas[replica].next
-    if before == NONE:
-        meters[node].first_replica = following
+    clock, replica = world.clock[0], world.replicas[number]
+    function, node = world.functions[replica.function], world.nodes[replica.node]
+    variant = world.variants[replica.variant]
+    if replica.state == RUNNING:
+        take_out(world, number)
+    if replica.state != DRAINING:
+        function.placed -= 1
+    meter(node, clock)
+    meter_function(function, clock.now)
+    hold_resources(node, variant, -1)
+    function.cpu_asked -= variant.cpu
+    if replica.before == NONE:
+        node.first_replica = replica.next
     else:
-        replicas[before].next = following
-    if following != NONE:
-        replicas[following].before = before
-    seconds = clock.now - replicas[replica].since
-    functions[function].replica_s += seconds
-    functions[function].memory_s += world.variants[variant].memory * seconds
-    idle = meters[node].share_j - replicas[replica].share_j
-    functions[function].idle_j += idle
-    nodes[node].replicas -= 1
+        world.replicas[replica.before].next = replica.next
+    if replica.next != NONE:
+        world.replicas[replica.next].before = replica.before
+    seconds, idle = clock.now - replica.since, node.share_j - replica.share_j
+    function.replica_s += seconds
+    function.memory_s += variant.memory * seconds
+    function.idle_j += idle
+    node.replicas -= 1
     clock.replicas -= 1
-    if nodes[node].replicas == 0 and nodes[node].state == ON:
-        set_alarm(world.due.nodes, node, clock.now + world.rules.off_after_s)
-    set_power(world, node)
-    set_alarm(world.due.replicas, replica, np.inf)
-    enter_phase(world, replica, STOPPED)
-    if len(world.records.replicas) > 0:
-        row = world.records.replicas[replicas[replica].number]
-        row.served, row.idle = replicas[replica].served, idle
-    replicas[replica].state = FREE
-    world.spare_replicas[clock.spare_replicas] = replica
-    clock.spare_replicas += 1
-    for other in range(len(functions)):
-        functions[other].blocked = False
+    if node.replicas == 0 and node.state == ON:
+        set_alarm(world.due.nodes, replica.node, clock.now + world.rules[0].off_after_s)
+    set_base_power(node)
+    set_alarm(world.due.replicas, number, np.inf)
+    replica.state = STOPPED
+    record_phase(world, replica)
+    if world.rules[0].rows:
+        row = world.records.replicas[replica.number]
+        row.served, row.idle = replica.served, idle
+    replica.state = FREE
+    replica.next = clock.free_replica
+    clock.free_replica = number
+    for other in range(len(world.functions)):
+        world.functions[other].blocked = False
     clock.looks = True
 
 
 @separate
-def is_empty(world: World, replica: int) -> bool:
-    """Whether a replica has no requests, and none are on their way to it."""
-    replicas = world.replicas
-    return replicas[replica].busy + replicas[replica].queued + replicas[replica].coming == 0
-
-
-@separate
-def drain(world: World, replica: int) -> None:
+def drain(world: World, number: int) -> None:
     """A replica finishes what it holds and ends; one that is not ready ends at once."""
-    replicas = world.replicas
-    if replicas[replica].state != RUNNING or is_empty(world, replica):
-        stop(world, replica)
+    replica = world.replicas[number]
+    if replica.state != RUNNING or replica.busy + replica.queued + replica.coming == 0:
+        stop(world, number)
         return
-    take_out(world, replica)
-    world.functions[replicas[replica].function].placed -= 1
-    set_alarm(world.due.replicas, replica, np.inf)
-    enter_phase(world, replica, DRAINING)
+    take_out(world, number)
+    world.functions[replica.function].placed -= 1
+    set_alarm(world.due.replicas, number, np.inf)
+    replica.state = DRAINING
+    record_phase(world, replica)
 
 
 @separate
 def least_needed(world: World, function: int) -> int:
     """The replica to drain: the newest that is not ready, else the newest."""
-    replicas = world.replicas
     newest, best = NONE, -1
-    for replica in range(len(replicas)):
-        state = replicas[replica].state
-        if state in (FREE, DRAINING) or replicas[replica].function != function:
+    for number in range(len(world.replicas)):
+        replica = world.replicas[number]
+        if replica.state in (FREE, DRAINING) or replica.function != function:
             continue
-        rank = replicas[replica].number
-        if state != RUNNING:
+        rank = replica.number
+        if replica.state != RUNNING:
             rank += 1 << 60
         if rank > best:
-            newest, best = replica, rank
+            newest, best = number, rank
     return newest

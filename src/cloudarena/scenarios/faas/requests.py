@@ -4,452 +4,448 @@ A request is routed at its arrival to a replica that is ready, waits there for a
 first out, and may be rejected when the queue is full. While a function has no replica that is
 ready, its requests wait for one, and later ones wait behind them; a worker that is free takes from
 its replica's queue first and then from these.
+
+Most requests arrive, execute and complete without a network. That way is short and becomes part of
+the kernel's loop: ``arrive`` and ``complete`` return the request that a worker takes up now, and
+the kernel hands it to ``take_up``. What happens less often are calls.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloudarena.engine.alarms import set_alarm
-from cloudarena.engine.compiled import separate
-from cloudarena.engine.hashing import uniform
-from cloudarena.scenarios.faas.execution import begin_execution, end_execution
-from cloudarena.scenarios.faas.replicas import is_empty, meter_function, stop
-from cloudarena.scenarios.faas.state import (
+from cloudarena.engine.compiled import inner, separate
+from cloudarena.scenarios.faas.execution import begin_execution, end_execution, meter_function
+from cloudarena.scenarios.faas.names import (
     COMPLETED,
     DOWNLOAD,
     DOWNLOADING,
     DRAINING,
     EXECUTING,
-    LEAST_LOADED,
-    LOCALITY,
-    NEWEST,
     NONE,
     PER_REQUEST,
     QUEUED,
-    RANDOM,
     REJECTED,
-    REQUEST,
     REQUESTING,
     RESPONDING,
-    RESPONSE,
     RUNNING,
     TIMED_OUT,
     UNUSED,
     UPLOAD,
     UPLOADING,
     WAITING,
-    World,
 )
-from cloudarena.scenarios.faas.transfers import (
-    begin_data,
-    begin_message,
-    client_of,
-    end_flow,
-    latency_s,
-)
+from cloudarena.scenarios.faas.replicas import stop
+from cloudarena.scenarios.faas.routing import newest_free, route, work_of
+from cloudarena.scenarios.faas.state import Record, World
+from cloudarena.scenarios.faas.transfers import ask_message, end_flow, latency_s, transfer_s
 
 
-@separate
-def count_requests(world: World, change: int) -> None:
+@inner
+def count_requests(clock: Record, change: int) -> None:
     """Adds up how many requests are in the system, and changes their number."""
-    clock = world.clock[0]
     clock.in_system_s += clock.in_system * (clock.now - clock.metered_s)
     clock.metered_s = clock.now
     clock.in_system += change
 
 
-@separate
-def append(world: World, slot: int, firsts: np.ndarray, lasts: np.ndarray, line: int) -> None:
-    """Puts a request at the end of a line."""
-    slots, last = world.slots, lasts[line]
-    slots[slot].next, slots[slot].before = NONE, last
+@inner
+def append(slots: NDArray[np.void], line: Record, number: int) -> None:
+    """Puts a request at the end of a line: that of a function, or of a replica."""
+    slot, last = slots[number], line.last
+    slot.next, slot.before = NONE, last
     if last == NONE:
-        firsts[line] = slot
+        line.first = number
     else:
-        slots[last].next = slot
-    lasts[line] = slot
+        slots[last].next = number
+    line.last = number
 
 
-@separate
-def remove(world: World, slot: int, firsts: np.ndarray, lasts: np.ndarray, line: int) -> None:
+@inner
+def remove(slots: NDArray[np.void], line: Record, number: int) -> None:
     """Takes a request out of a line."""
-    slots = world.slots
-    before, following = slots[slot].before, slots[slot].next
+    before, following = slots[number].before, slots[number].next
     if before == NONE:
-        firsts[line] = following
+        line.first = following
     else:
         slots[before].next = following
     if following == NONE:
-        lasts[line] = before
+        line.last = before
     else:
         slots[following].before = before
 
 
-@separate
-def work_of(world: World, replica: int) -> int:
-    """How many requests a replica has or is about to have."""
-    replicas = world.replicas
-    return replicas[replica].busy + replicas[replica].queued + replicas[replica].coming
-
-
-@separate
-def least_loaded(world: World, function: int, client: int) -> int:
-    """The ready replica with the fewest requests; nearer ones first if a client is given."""
-    functions, best, least, nearest = world.functions, NONE, 0, 0.0
-    for k in range(functions[function].ready):
-        replica = world.members[function, k]
-        work, distance = work_of(world, replica), 0.0
-        if client != NONE:
-            distance = world.paths.clients[client, world.replicas[replica].node].latency_s
-        if best == NONE or distance < nearest or (distance == nearest and work < least):
-            best, least, nearest = replica, work, distance
-    return best
-
-
-@separate
-def newest_free(world: World, function: int) -> int:
-    """The ready replica that came last of those with a free worker; NONE if there is none."""
-    functions, replicas = world.functions, world.replicas
-    best = NONE
-    for k in range(functions[function].ready):
-        replica = world.members[function, k]
-        free = work_of(world, replica) < functions[function].workers
-        if free and (best == NONE or replicas[replica].number > replicas[best].number):
-            best = replica
-    return best
-
-
-@separate
-def route(world: World, function: int, number: int) -> int:
-    """The ready replica that takes a request. There is at least one."""
-    functions, router = world.functions, world.rules.router
-    ready = functions[function].ready
-    if router == LEAST_LOADED:
-        return least_loaded(world, function, NONE)
-    if router == LOCALITY:
-        return least_loaded(world, function, client_of(world, function, number))
-    if router == RANDOM:
-        place = int(uniform(world.rules.router_key, function, number) * ready)
-        return world.members[function, place]
-    if router == NEWEST:
-        free = newest_free(world, function)
-        return free if free != NONE else least_loaded(world, function, NONE)
-    place = functions[function].turn % ready
-    functions[function].turn = place + 1
-    return world.members[function, place]
-
-
-@separate
-def arrive(world: World, function: int) -> None:
-    """A request arrives and is routed, or waits for a replica."""
-    clock, functions, slots = world.clock[0], world.functions, world.slots
-    number = functions[function].arrived
-    functions[function].arrived += 1
-    functions[function].integrals[0] += 1.0
-    count_requests(world, 1)
-    clock.spare_slots -= 1
-    slot = world.spare_slots[clock.spare_slots]
-    slots[slot].function, slots[slot].number = function, number
-    slots[slot].replica, slots[slot].flow = NONE, NONE
-    slots[slot].cold = False
-    slots[slot].arrival = slots[slot].since = clock.now
-    slots[slot].waited = slots[slot].executed = slots[slot].energy_j = 0.0
-    slots[slot].start = np.nan
-    if functions[function].timeout_s < np.inf:
-        set_alarm(world.due.timeouts, slot, clock.now + functions[function].timeout_s)
-    if functions[function].scaler == PER_REQUEST:
-        arrive_at_new_or_free(world, slot, function)
-    elif functions[function].ready == 0 or functions[function].waiting > 0:
-        wait(world, slot, function)
+@inner
+def arrive(world: World, which: int) -> int:
+    """A request for a function arrives; returns it if a worker takes it up now, else NONE."""
+    clock, function = world.clock[0], world.functions[which]
+    number = clock.free_slot
+    slot = world.slots[number]
+    clock.free_slot = slot.next
+    count_requests(clock, 1)
+    slot.function, slot.number = which, function.arrived
+    slot.replica, slot.flow, slot.cold = NONE, NONE, False
+    slot.arrival = slot.since = clock.now
+    slot.waited = slot.executed = slot.energy_j = 0.0
+    slot.start = np.nan
+    function.arrived += 1
+    function.integrals[0] += 1.0
+    if function.timeout_s < np.inf:
+        set_alarm(world.due.timeouts, number, clock.now + function.timeout_s)
+    if function.scaler == PER_REQUEST:
+        replica = newest_free(world, which) if function.waiting == 0 else NONE
+        if replica == NONE:
+            wait_or_reject(world, number)
+            return NONE
+    elif function.ready == 0 or function.waiting > 0:
+        wait(world, number)
+        return NONE
     else:
-        dispatch(world, slot, route(world, function, number))
+        replica = route(world, which, slot.number)
+    return dispatch(world, number, replica)
 
 
 @separate
-def arrive_at_new_or_free(world: World, slot: int, function: int) -> None:
-    """A request goes to the newest replica that is free; else a new one is started for it."""
-    functions = world.functions
-    free = newest_free(world, function)
-    if free != NONE and functions[function].waiting == 0:
-        dispatch(world, slot, free)
-    elif functions[function].placed < functions[function].maximum:
-        wait(world, slot, function)
-        starting = functions[function].placed - functions[function].ready
-        if functions[function].waiting > starting * functions[function].workers:
-            functions[function].wanted = functions[function].placed + 1
-            world.clock[0].looks = True
-    else:
-        finish(world, slot, REJECTED)
-
-
-@separate
-def wait(world: World, slot: int, function: int) -> None:
-    """A request waits until its function has a replica that is ready."""
-    functions = world.functions
-    meter_function(world, function)
-    world.slots[slot].state = WAITING
-    append(world, slot, functions["first_waiting"], functions["last_waiting"], function)
-    functions[function].waiting += 1
-    if functions[function].wanted == 0:
-        functions[function].wanted = 1
-        functions[function].changed_s = world.clock[0].now
-        record_change(world, function, 0, 1, False)
+def wait_or_reject(world: World, number: int) -> None:
+    """No replica is free: a request waits, for a new one if need be; or there are too many."""
+    function = world.functions[world.slots[number].function]
+    if function.placed >= function.maximum:
+        reject(world, number)
+        return
+    wait(world, number)
+    starting = function.placed - function.ready
+    if function.waiting > starting * function.workers:
+        function.wanted = function.placed + 1
         world.clock[0].looks = True
 
 
 @separate
+def wait(world: World, number: int) -> None:
+    """A request waits until its function has a replica that is ready."""
+    clock, slot = world.clock[0], world.slots[number]
+    function = world.functions[slot.function]
+    meter_function(function, clock.now)
+    slot.state = WAITING
+    append(world.slots, function, number)
+    function.waiting += 1
+    if function.wanted == 0:
+        function.wanted, function.changed_s = 1, clock.now
+        record_change(world, slot.function, 0, 1, False)
+        clock.looks = True
+
+
+@inner
 def record_change(world: World, function: int, before: int, after: int, by_scaler: bool) -> None:
     """Keeps that the number of replicas that a function should have has changed."""
-    clock, rows = world.clock[0], world.records.changes
-    if len(rows) > 0:
-        row = rows[clock.changes]
+    clock = world.clock[0]
+    if world.rules[0].rows:
+        row = world.records.changes[clock.changes]
         row.time, row.function, row.before, row.after = clock.now, function, before, after
         row.by_scaler = by_scaler
         clock.changes += 1
 
 
-@separate
-def dispatch(world: World, slot: int, replica: int) -> None:
-    """A request is sent to a replica; it is rejected if there is no room."""
-    functions, replicas, slots = world.functions, world.replicas, world.slots
-    function, now = slots[slot].function, world.clock[0].now
-    free = functions[function].workers - replicas[replica].busy
-    ahead = replicas[replica].queued + replicas[replica].coming - free
-    if ahead >= functions[function].queue_limit:
-        finish(world, slot, REJECTED)
-        return
-    slots[slot].replica = replica
-    set_alarm(world.due.replicas, replica, np.inf)
-    if not world.rules.requests_on_network:
-        reach(world, slot)
-        return
-    slots[slot].state = REQUESTING
-    replicas[replica].coming += 1
-    slots[slot].waited += now - slots[slot].since
-    set_alarm(world.due.finishes, slot, now + latency_s(world, slot, REQUEST))
+@inner
+def dispatch(world: World, number: int, to: int) -> int:
+    """A request is sent to a replica, or rejected; returns it if a worker takes it up now."""
+    slot, replica = world.slots[number], world.replicas[to]
+    function = world.functions[slot.function]
+    if work_of(replica) - function.workers >= function.queue_limit:
+        reject(world, number)
+        return NONE
+    slot.replica = to
+    if function.scaler == PER_REQUEST:
+        set_alarm(world.due.replicas, to, np.inf)
+    if world.rules[0].requests_on_network:
+        send(world, number)
+        return NONE
+    return reach(world, number)
+
+
+@inner
+def reach(world: World, number: int) -> int:
+    """A request is at its replica; returns it if there is a worker for it, else it waits."""
+    slot = world.slots[number]
+    function, replica = world.functions[slot.function], world.replicas[slot.replica]
+    if replica.busy < function.workers:
+        return number
+    meter_function(function, world.clock[0].now)
+    slot.state = QUEUED
+    append(world.slots, replica, number)
+    replica.queued += 1
+    function.queued += 1
+    return NONE
 
 
 @separate
-def reach(world: World, slot: int) -> None:
-    """A request is at its replica: it gets a worker, or waits for one."""
-    functions, replicas, slots = world.functions, world.replicas, world.slots
-    function, replica = slots[slot].function, slots[slot].replica
-    if replicas[replica].busy < functions[function].workers:
-        take_up(world, slot)
-        return
-    meter_function(world, function)
-    slots[slot].state = QUEUED
-    append(world, slot, replicas["first"], replicas["last"], replica)
-    replicas[replica].queued += 1
-    functions[function].queued += 1
+def send(world: World, number: int) -> None:
+    """A request goes over the network to its replica."""
+    slot, now = world.slots[number], world.clock[0].now
+    slot.state = REQUESTING
+    world.replicas[slot.replica].coming += 1
+    slot.waited += now - slot.since
+    set_alarm(world.due.finishes, number, now + latency_s(world, number))
 
 
-@separate
-def take_up(world: World, slot: int) -> None:
+@inner
+def take_up(world: World, number: int) -> None:
     """A worker takes up a request: fetches its data, or executes it at once."""
-    functions, replicas, slots = world.functions, world.replicas, world.slots
-    function, replica, now = slots[slot].function, slots[slot].replica, world.clock[0].now
-    replicas[replica].busy += 1
-    replicas[replica].served += 1
-    functions[function].held += 1
-    slots[slot].waited += now - slots[slot].since
-    slots[slot].start = now
-    slots[slot].state = DOWNLOADING
-    node, bucket = replicas[replica].node, functions[function].bucket
-    amount = world.variants[replicas[replica].variant].input_bytes
-    slots[slot].flow, seconds = begin_data(world, DOWNLOAD, slot, bucket, node, amount)
-    if seconds > 0.0:
-        set_alarm(world.due.finishes, slot, now + seconds)
+    slot, now = world.slots[number], world.clock[0].now
+    replica = world.replicas[slot.replica]
+    replica.busy += 1
+    replica.served += 1
+    world.functions[slot.function].held += 1
+    slot.waited += now - slot.since
+    slot.start = now
+    if world.variants[replica.variant].input_bytes > 0.0:
+        fetch(world, number)
     else:
-        execute(world, slot)
+        begin_execution(world, number)
 
 
 @separate
-def execute(world: World, slot: int) -> None:
-    """A request executes."""
-    meter_function(world, world.slots[slot].function)
-    world.slots[slot].state = EXECUTING
-    begin_execution(world, slot)
+def take_up_apart(world: World, number: int) -> None:
+    """As ``take_up``, which is large, for what happens less often."""
+    take_up(world, number)
 
 
 @separate
-def executed(world: World, slot: int) -> None:
-    """A request has executed: its data is stored."""
-    functions, slots = world.functions, world.slots
-    function, now = slots[slot].function, world.clock[0].now
-    meter_function(world, function)
-    end_execution(world, slot)
-    slots[slot].state = UPLOADING
-    replica, bucket = slots[slot].replica, functions[function].bucket
-    node = world.replicas[replica].node
-    amount = world.variants[world.replicas[replica].variant].output_bytes
-    slots[slot].flow, seconds = begin_data(world, UPLOAD, slot, bucket, node, amount)
+def execute(world: World, number: int) -> None:
+    """A request has its data and executes."""
+    begin_execution(world, number)
+
+
+@separate
+def fetch(world: World, number: int) -> None:
+    """A request fetches its data."""
+    slot = world.slots[number]
+    slot.state = DOWNLOADING
+    variant = world.variants[world.replicas[slot.replica].variant]
+    if not moves_data(world, number, variant.input_bytes):
+        execute(world, number)
+
+
+@inner
+def moves_data(world: World, number: int, amount: float) -> bool:
+    """Data of a request moves; whether that takes time."""
+    slot = world.slots[number]
+    purpose = UPLOAD if slot.state == UPLOADING else DOWNLOAD
+    node, bucket = world.replicas[slot.replica].node, world.functions[slot.function].bucket
+    seconds = transfer_s(world, purpose, number, bucket, node, amount)
     if seconds > 0.0:
-        set_alarm(world.due.finishes, slot, now + seconds)
-    else:
-        stored(world, slot)
+        set_alarm(world.due.finishes, number, world.clock[0].now + seconds)
+    return seconds > 0.0
+
+
+@inner
+def complete(world: World, number: int) -> int:
+    """A request has executed; returns the one that its worker takes up now, or NONE."""
+    end_execution(world, number)
+    which = world.slots[number].replica
+    stores = world.variants[world.replicas[which].variant].output_bytes > 0.0
+    if stores or world.rules[0].requests_on_network:
+        store(world, number)
+        return NONE
+    world.slots[number].outcome = COMPLETED
+    finish(world, number)
+    return free_worker(world, which)
 
 
 @separate
-def stored(world: World, slot: int) -> None:
+def store(world: World, number: int) -> None:
+    """The data of a request is stored before its response."""
+    slot = world.slots[number]
+    slot.state = UPLOADING
+    variant = world.variants[world.replicas[slot.replica].variant]
+    if not moves_data(world, number, variant.output_bytes):
+        stored(world, number)
+
+
+@separate
+def stored(world: World, number: int) -> None:
     """A request is done with its worker, and its response is sent."""
-    slots, replica = world.slots, world.slots[slot].replica
-    if world.rules.requests_on_network:
-        slots[slot].state = RESPONDING
-        set_alarm(world.due.finishes, slot, world.clock[0].now + latency_s(world, slot, RESPONSE))
-        free_worker(world, replica)
-        return
-    finish(world, slot, COMPLETED)
-    free_worker(world, replica)
+    slot, which = world.slots[number], world.slots[number].replica
+    if world.rules[0].requests_on_network:
+        slot.state = RESPONDING
+        response = world.clock[0].now + latency_s(world, number)
+        set_alarm(world.due.finishes, number, response)
+    else:
+        slot.outcome = COMPLETED
+        finish(world, number)
+    free_worker_apart(world, which)
+
+
+@inner
+def free_worker(world: World, which: int) -> int:
+    """A worker of a replica is free; returns the request of its queue that it takes up now."""
+    replica = world.replicas[which]
+    function = world.functions[replica.function]
+    replica.busy -= 1
+    function.held -= 1
+    if replica.queued > 0:
+        number = replica.first
+        meter_function(function, world.clock[0].now)
+        remove(world.slots, replica, number)
+        replica.queued -= 1
+        function.queued -= 1
+        return number
+    if replica.state == RUNNING and function.waiting == 0:
+        look_if_idle(world, which)
+    else:
+        look_for_work(world, which)
+    return NONE
 
 
 @separate
-def free_worker(world: World, replica: int) -> None:
-    """A worker has nothing to do: it takes up the next request, or its replica may end."""
-    functions, replicas = world.functions, world.replicas
-    function = replicas[replica].function
-    replicas[replica].busy -= 1
-    functions[function].held -= 1
-    if replicas[replica].queued > 0:
-        slot = replicas[replica].first
-        meter_function(world, function)
-        remove(world, slot, replicas["first"], replicas["last"], replica)
-        replicas[replica].queued -= 1
-        functions[function].queued -= 1
-        take_up(world, slot)
-    elif replicas[replica].state == RUNNING:
-        serve_waiting(world, replica)
-        look_if_idle(world, replica)
-    elif replicas[replica].state == DRAINING and is_empty(world, replica):
-        stop(world, replica)
+def free_worker_apart(world: World, which: int) -> None:
+    """A worker of a replica is free, and takes up the next request of its queue."""
+    following = free_worker(world, which)
+    if following != NONE:
+        take_up_apart(world, following)
 
 
 @separate
-def serve_waiting(world: World, replica: int) -> None:
+def look_for_work(world: World, which: int) -> None:
+    """A replica with a free worker and no queue takes what waits, or ends if it drains."""
+    replica = world.replicas[which]
+    if replica.state == RUNNING:
+        serve_waiting(world, which)
+        look_if_idle(world, which)
+    elif replica.state == DRAINING and work_of(replica) == 0:
+        stop(world, which)
+
+
+@separate
+def serve_waiting(world: World, which: int) -> None:
     """Free workers of a replica that is ready take up requests that wait for one."""
-    functions, replicas = world.functions, world.replicas
-    function = replicas[replica].function
-    while functions[function].waiting > 0 and work_of(world, replica) < functions[function].workers:
-        slot = functions[function].first_waiting
-        meter_function(world, function)
-        remove(world, slot, functions["first_waiting"], functions["last_waiting"], function)
-        functions[function].waiting -= 1
-        world.slots[slot].cold = replicas[replica].ready_s >= world.slots[slot].arrival
-        dispatch(world, slot, replica)
+    replica = world.replicas[which]
+    function = world.functions[replica.function]
+    while function.waiting > 0 and work_of(replica) < function.workers:
+        number = function.first
+        meter_function(function, world.clock[0].now)
+        remove(world.slots, function, number)
+        function.waiting -= 1
+        world.slots[number].cold = replica.ready_s >= world.slots[number].arrival
+        if dispatch(world, number, which) != NONE:
+            take_up_apart(world, number)
 
 
-@separate
-def look_if_idle(world: World, replica: int) -> None:
+@inner
+def look_if_idle(world: World, which: int) -> None:
     """A replica of a function that scales by request ends when it has been idle for long."""
-    function = world.replicas[replica].function
-    if world.functions[function].scaler == PER_REQUEST and is_empty(world, replica):
-        expiry = world.clock[0].now + world.functions[function].expiry_s
-        set_alarm(world.due.replicas, replica, expiry)
+    replica = world.replicas[which]
+    function = world.functions[replica.function]
+    if function.scaler == PER_REQUEST and work_of(replica) == 0:
+        set_alarm(world.due.replicas, which, world.clock[0].now + function.expiry_s)
 
 
-@separate
-def finish(world: World, slot: int, outcome: int) -> None:
-    """A request ends; its slot is free."""
-    clock, functions, slots, records = world.clock[0], world.functions, world.slots, world.records
-    function, replica = slots[slot].function, slots[slot].replica
-    count_requests(world, -1)
-    functions[function].outcomes[outcome] += 1
-    if outcome == COMPLETED:
-        response = clock.now - slots[slot].arrival
+@inner
+def finish(world: World, number: int) -> None:
+    """A request ends, with the outcome that its slot holds; the slot is free."""
+    clock, slot = world.clock[0], world.slots[number]
+    function = world.functions[slot.function]
+    count_requests(clock, -1)
+    function.outcomes[slot.outcome] += 1
+    if slot.outcome == COMPLETED:
+        response = clock.now - slot.arrival
         world.responses[clock.completed] = response
-        world.responded[clock.completed] = function
+        world.responded[clock.completed] = slot.function
         clock.completed += 1
-        functions[function].response_s += response
-        functions[function].waited_s += slots[slot].waited
-        functions[function].executed_s += slots[slot].executed
-        functions[function].cold += slots[slot].cold
-    if clock.invocations < len(records.invocations):
-        row = records.invocations[clock.invocations]
-        clock.invocations += 1
-        row.function, row.number, row.outcome = function, slots[slot].number, outcome
-        row.cold = slots[slot].cold
-        row.replica = world.replicas[replica].number if replica != NONE else NONE
-        row.node = world.replicas[replica].node if replica != NONE else NONE
-        row.arrival, row.start, row.finish = slots[slot].arrival, slots[slot].start, clock.now
-        row.waited, row.executed = slots[slot].waited, slots[slot].executed
-        row.energy = slots[slot].energy_j
-    set_alarm(world.due.timeouts, slot, np.inf)
-    set_alarm(world.due.finishes, slot, np.inf)
-    slots[slot].state = UNUSED
-    world.spare_slots[clock.spare_slots] = slot
-    clock.spare_slots += 1
+        function.response_s += response
+        function.waited_s += slot.waited
+        function.executed_s += slot.executed
+        function.cold += slot.cold
+    if clock.invocations < len(world.records.invocations):
+        record_invocation(world, number)
+    if function.timeout_s < np.inf:
+        set_alarm(world.due.timeouts, number, np.inf)
+    slot.state = UNUSED
+    slot.next = clock.free_slot
+    clock.free_slot = number
 
 
 @separate
-def time_out(world: World, slot: int) -> None:
+def record_invocation(world: World, number: int) -> None:
+    """Keeps what became of a request."""
+    clock, slot = world.clock[0], world.slots[number]
+    row = world.records.invocations[clock.invocations]
+    clock.invocations += 1
+    row.function, row.number, row.outcome = slot.function, slot.number, slot.outcome
+    row.cold, row.replica, row.node = slot.cold, NONE, NONE
+    if slot.replica != NONE:
+        replica = world.replicas[slot.replica]
+        row.replica, row.node = replica.number, replica.node
+    row.arrival, row.start, row.finish = slot.arrival, slot.start, clock.now
+    row.waited, row.executed, row.energy = slot.waited, slot.executed, slot.energy_j
+
+
+@separate
+def reject(world: World, number: int) -> None:
+    """There is no room for a request."""
+    world.slots[number].outcome = REJECTED
+    finish(world, number)
+
+
+@separate
+def time_out(world: World, number: int) -> None:
     """A request is given up wherever it is; a worker that it held is free."""
-    functions, replicas, slots = world.functions, world.replicas, world.slots
-    function, replica, state = slots[slot].function, slots[slot].replica, slots[slot].state
-    now = world.clock[0].now
-    meter_function(world, function)
-    if slots[slot].flow != NONE:
-        end_flow(world, slots[slot].flow, function)
-        slots[slot].flow = NONE
+    clock, slot, which = world.clock[0], world.slots[number], world.slots[number].replica
+    function, state = world.functions[slot.function], slot.state
+    meter_function(function, clock.now)
+    set_alarm(world.due.finishes, number, np.inf)
+    if slot.flow != NONE:
+        end_flow(world, slot.flow)
+        slot.flow = NONE
     if state == WAITING:
-        remove(world, slot, functions["first_waiting"], functions["last_waiting"], function)
-        functions[function].waiting -= 1
-        slots[slot].waited += now - slots[slot].since
+        remove(world.slots, function, number)
+        function.waiting -= 1
+        slot.waited += clock.now - slot.since
     elif state == QUEUED:
-        remove(world, slot, replicas["first"], replicas["last"], replica)
-        replicas[replica].queued -= 1
-        functions[function].queued -= 1
-        slots[slot].waited += now - slots[slot].since
+        remove(world.slots, world.replicas[which], number)
+        world.replicas[which].queued -= 1
+        function.queued -= 1
+        slot.waited += clock.now - slot.since
     elif state == REQUESTING:
-        replicas[replica].coming -= 1
+        world.replicas[which].coming -= 1
     elif state == EXECUTING:
-        end_execution(world, slot)
-    finish(world, slot, TIMED_OUT)
+        end_execution(world, number)
+    slot.outcome = TIMED_OUT
+    finish(world, number)
     if state in (DOWNLOADING, EXECUTING, UPLOADING):
-        free_worker(world, replica)
+        free_worker_apart(world, which)
     elif state == REQUESTING:
-        if replicas[replica].state == DRAINING and is_empty(world, replica):
-            stop(world, replica)
-        elif replicas[replica].state == RUNNING:
-            serve_waiting(world, replica)
-            look_if_idle(world, replica)
+        look_for_work(world, which)
 
 
 @separate
-def alarm_of_request(world: World, slot: int) -> None:
-    """What a request was doing is done, or its latency has passed and its bytes begin to move."""
-    functions, slots = world.functions, world.slots
-    function, state = slots[slot].function, slots[slot].state
-    set_alarm(world.due.finishes, slot, np.inf)
-    if state == EXECUTING:
-        executed(world, slot)
-    elif state == DOWNLOADING:
-        execute(world, slot)
-    elif state == UPLOADING:
-        stored(world, slot)
+def alarm_of_request(world: World, number: int) -> None:
+    """A request has its data or has stored it, or its latency is over and its bytes move."""
+    slot = world.slots[number]
+    set_alarm(world.due.finishes, number, np.inf)
+    if slot.state == DOWNLOADING:
+        execute(world, number)
+    elif slot.state == UPLOADING:
+        stored(world, number)
     else:
-        outward = state == RESPONDING
-        purpose = RESPONSE if outward else REQUEST
-        amount = functions[function].request_bytes
-        if outward:
-            amount = functions[function].response_bytes
-        slots[slot].flow = begin_message(world, purpose, slot, amount)
+        ask_message(world, number)
 
 
 @separate
-def moved(world: World, slot: int) -> None:
+def moved(world: World, number: int) -> None:
     """The flow of a request has got there."""
-    slots, now = world.slots, world.clock[0].now
-    end_flow(world, slots[slot].flow, slots[slot].function)
-    slots[slot].flow = NONE
-    state = slots[slot].state
-    if state == DOWNLOADING:
-        execute(world, slot)
-    elif state == UPLOADING:
-        stored(world, slot)
-    elif state == RESPONDING:
-        finish(world, slot, COMPLETED)
+    slot = world.slots[number]
+    slot.flow = NONE
+    if slot.state == DOWNLOADING:
+        execute(world, number)
+    elif slot.state == UPLOADING:
+        stored(world, number)
+    elif slot.state == RESPONDING:
+        slot.outcome = COMPLETED
+        finish(world, number)
     else:
-        world.replicas[slots[slot].replica].coming -= 1
-        slots[slot].since = now
-        reach(world, slot)
+        world.replicas[slot.replica].coming -= 1
+        slot.since = world.clock[0].now
+        if reach(world, number) != NONE:
+            take_up_apart(world, number)

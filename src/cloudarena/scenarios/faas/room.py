@@ -8,41 +8,36 @@ import numpy as np
 
 from cloudarena.engine.alarms import with_alarms
 from cloudarena.engine.flows import FREE_SLOTS, with_slots
-from cloudarena.scenarios.faas.build import empty_replica_rows
+from cloudarena.scenarios.faas.build import empty_replica_rows, free_list
 from cloudarena.scenarios.faas.kernel import FLOW_MARGIN
-from cloudarena.scenarios.faas.state import Paths, Records, World
+from cloudarena.scenarios.faas.names import NONE
+from cloudarena.scenarios.faas.rows import Records
+from cloudarena.scenarios.faas.state import Paths, World
 
 
 def with_room(world: World) -> World:
     """The same with twice the room of whatever is nearly full."""
-    clock = world.clock[0]
-    margin = world.rules.most_workers + int(clock["replicas"]) + FLOW_MARGIN
-    if clock["spare_slots"] == 0:
+    clock, rules = world.clock[0], world.rules[0]
+    margin = int(rules["most_workers"] + clock["replicas"]) + FLOW_MARGIN
+    if clock["free_slot"] == NONE:
         old = len(world.slots)
         due = world.due._replace(
             finishes=with_alarms(world.due.finishes, 2 * old),
             timeouts=with_alarms(world.due.timeouts, 2 * old),
         )
-        slots, spare = _longer(world.slots, 2 * old), _new_spare(old)
-        world = world._replace(slots=slots, spare_slots=spare, due=due)
-        clock["spare_slots"] = old
-    if clock["spare_replicas"] == 0:
+        world = world._replace(slots=free_list(_longer(world.slots, 2 * old), old), due=due)
+        clock["free_slot"] = old
+    if clock["free_replica"] == NONE:
         old = len(world.replicas)
         world = world._replace(
-            replicas=_longer(world.replicas, 2 * old),
-            spare_replicas=_new_spare(old),
+            replicas=free_list(_longer(world.replicas, 2 * old), old),
             members=np.concatenate((world.members, np.zeros_like(world.members)), axis=1),
             due=world.due._replace(replicas=with_alarms(world.due.replicas, 2 * old)),
         )
-        clock["spare_replicas"] = old
-    if clock["completed"] + margin >= len(world.responses):
-        size = max(2 * len(world.responses), int(clock["completed"]) + 2 * margin)
-        world = world._replace(
-            responses=_longer(world.responses, size), responded=_longer(world.responded, size)
-        )
-    if world.rules.network and world.paths.flows.counters[FREE_SLOTS] < margin:
+        clock["free_replica"] = old
+    if rules["network"] and world.paths.flows.counters[FREE_SLOTS] < margin:
         world = world._replace(paths=_with_flows(world.paths, margin))
-    return world._replace(records=_with_rows(world.records, clock, margin))
+    return world._replace(records=_with_rows(world.records, clock, rules["all_rows"], margin))
 
 
 def _longer(values: Any, size: int) -> Any:
@@ -52,21 +47,16 @@ def _longer(values: Any, size: int) -> Any:
     return more
 
 
-def _new_spare(old: int) -> Any:
-    """A stack of free slots, of which only new ones are free; the lowest number first."""
-    spare = np.zeros(2 * old, np.int64)
-    spare[:old] = np.arange(2 * old - 1, old - 1, -1)
-    return spare
-
-
 def _with_flows(paths: Paths, margin: int) -> Paths:
     size = 2 * len(paths.purposes) + margin
     return paths._replace(
-        flows=with_slots(paths.flows, size), purposes=_longer(paths.purposes, size)
+        flows=with_slots(paths.flows, size),
+        purposes=_longer(paths.purposes, size),
+        asked=_longer(paths.asked, size),
     )
 
 
-def _with_rows(records: Records, clock: Any, margin: int) -> Records:
+def _with_rows(records: Records, clock: Any, all_rows: bool, margin: int) -> Records:
     grown: dict[str, Any] = {}
     if 0 < len(records.replicas) <= clock["placed"]:
         old = len(records.replicas)
@@ -76,10 +66,10 @@ def _with_rows(records: Records, clock: Any, margin: int) -> Records:
     if 0 < len(records.samples) <= clock["samples"]:
         size = 2 * len(records.samples)
         grown["samples"] = _longer(records.samples, size)
-        if records.all_rows:
+        if all_rows:
             grown["nodes"] = _longer(records.nodes, size)
     for name, used in (("invocations", "invocations"), ("moved", "moved")):
         rows = getattr(records, name)
-        if records.all_rows and clock[used] + margin >= len(rows):
+        if all_rows and clock[used] + margin >= len(rows):
             grown[name] = _longer(rows, 2 * len(rows) + margin)
     return records._replace(**grown)

@@ -18,117 +18,109 @@ starts a replica for each request that finds none free and ends those that were 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloudarena.engine.alarms import set_alarm
-from cloudarena.engine.compiled import lean, separate
+from cloudarena.engine.compiled import plain, separate
+from cloudarena.scenarios.faas.execution import meter_function
 from cloudarena.scenarios.faas.lifecycle import remove_replica
-from cloudarena.scenarios.faas.replicas import least_needed, meter_function
+from cloudarena.scenarios.faas.names import CPU_UTILISATION, HISTORY, QUEUE_LENGTH, REQUEST_RATE
+from cloudarena.scenarios.faas.replicas import least_needed
 from cloudarena.scenarios.faas.requests import record_change
-from cloudarena.scenarios.faas.state import (
-    CPU_UTILISATION,
-    HISTORY,
-    QUEUE_LENGTH,
-    REQUEST_RATE,
-    Scaling,
-    World,
-)
+from cloudarena.scenarios.faas.state import Record, Scaling, World
 
 
 @separate
-def tick(world: World, function: int) -> None:
+def tick(world: World, which: int) -> None:
     """Keeps what a scaler looks at, and sets when it is due next."""
-    functions, now = world.functions, world.clock[0].now
-    meter_function(world, function)
-    functions[function].ticks += 1
-    place = functions[function].ticks % HISTORY
+    function, clock = world.functions[which], world.clock[0]
+    meter_function(function, clock.now)
+    function.ticks += 1
+    place = function.ticks % HISTORY
     for k in range(4):
-        functions[function].history[place, k] = functions[function].integrals[k]
-    due = (functions[function].ticks + 1) * functions[function].interval_s
-    set_alarm(world.due.scalers, function, due)
-    world.clock[0].suggested = suggestion(functions, function, now)
+        function.history[place, k] = function.integrals[k]
+    set_alarm(world.due.scalers, which, (function.ticks + 1) * function.interval_s)
+    clock.suggested = suggestion(function, clock.now)
 
 
-@lean
-def window_mean(functions: NDArray[np.void], function: int, k: int) -> float:
+@plain
+def window_mean(function: Record, k: int) -> float:
     """The mean over the window of what is added up in the k-th integral."""
-    ticks = functions[function].ticks
-    intervals = min(ticks, functions[function].window)
+    ticks, intervals = function["ticks"], min(function["ticks"], function["window"])
     if intervals == 0:
         return 0.0
-    last = functions[function].history[ticks % HISTORY, k]
-    first = functions[function].history[(ticks - intervals) % HISTORY, k]
-    return (last - first) / (intervals * functions[function].interval_s)
+    last = function["history"][ticks % HISTORY, k]
+    first = function["history"][(ticks - intervals) % HISTORY, k]
+    return float(last - first) / (intervals * function["interval_s"])
 
 
-@lean
-def used_cpu(functions: NDArray[np.void], function: int) -> float:
+@plain
+def used_cpu(function: Record) -> float:
     """CPU that was used in the window of what the replicas asked for."""
-    asked = window_mean(functions, function, 3)
-    return window_mean(functions, function, 2) / asked if asked > 0.0 else 0.0
+    asked = window_mean(function, 3)  # millicores
+    used = window_mean(function, 2) / 1000.0  # from millionths of cores
+    return used / asked if asked > 0.0 else 0.0
 
 
-@lean
-def suggestion(functions: NDArray[np.void], function: int, now: float) -> int:
+@separate
+def suggestion(function: Record, now: float) -> int:
     """How many replicas the scaler of the spec gives a function."""
-    replicas, scaler = functions[function].wanted, functions[function].scaler
-    threshold, step = functions[function].threshold, functions[function].step
-    rate = window_mean(functions, function, 0)
+    replicas, scaler, step = function.wanted, function.scaler, function.step
+    rate = window_mean(function, 0)
     count = replicas
     if scaler == REQUEST_RATE:
-        if rate >= threshold:
+        if rate >= function.threshold:
             count = replicas + max(step, 1)
-        elif rate < functions[function].lower_threshold:
+        elif rate < function.lower_threshold:
             count = replicas - max(step, 1)
     elif replicas > 0:
         value = rate
         if scaler == QUEUE_LENGTH:
-            value = window_mean(functions, function, 1)
+            value = window_mean(function, 1)
         elif scaler == CPU_UTILISATION:
-            value = used_cpu(functions, function) * replicas
-        ratio = value / (replicas * threshold)
-        if abs(ratio - 1.0) > functions[function].tolerance:
+            value = used_cpu(function) * replicas
+        ratio = value / (replicas * function.threshold)
+        if abs(ratio - 1.0) > function.tolerance:
             count = int(np.ceil(replicas * ratio - 1e-9))
         if step > 0:
             count = min(max(count, replicas - step), replicas + step)
-    if count < replicas and now - functions[function].changed_s < functions[function].cooldown_s:
+    if count < replicas and now - function.changed_s < function.cooldown_s:
         count = replicas
-    if count == 0 and functions[function].waiting + functions[function].held > 0:
+    if count == 0 and function.waiting + function.held > 0:
         count = 1  # what is under way needs a replica
-    return min(max(count, functions[function].minimum), functions[function].maximum)
+    return min(max(count, function.minimum), function.maximum)
 
 
-@lean
+@plain
 def scaling_of(world: World) -> Scaling:
     """The function whose scaler is due."""
-    clock, functions = world.clock[0], world.functions
-    function = clock.function
+    clock = world.clock[0]
+    function = world.functions[clock["function"]]
     return Scaling(
-        function,
-        clock.suggested,
-        functions[function].wanted,
-        functions[function].ready,
-        functions[function].minimum,
-        functions[function].maximum,
-        window_mean(functions, function, 0),
-        window_mean(functions, function, 1),
-        used_cpu(functions, function),
-        functions[function].held,
-        functions[function].waiting + functions[function].queued,
-        clock.now - functions[function].changed_s,
-        clock.now,
+        int(clock["function"]),
+        int(clock["suggested"]),
+        int(function["wanted"]),
+        int(function["ready"]),
+        int(function["minimum"]),
+        int(function["maximum"]),
+        window_mean(function, 0),
+        window_mean(function, 1),
+        used_cpu(function),
+        int(function["held"]),
+        int(function["waiting"] + function["queued"]),
+        float(clock["now"] - function["changed_s"]),
+        float(clock["now"]),
     )
 
 
 @separate
-def set_replicas(world: World, function: int, count: int) -> None:
+def set_replicas(world: World, which: int, count: int) -> None:
     """A function should have so many replicas: more are placed, the least needed ones drain."""
-    functions, before = world.functions, world.functions[function].wanted
+    function, clock = world.functions[which], world.clock[0]
+    before = function.wanted
     if count == before:
         return
-    functions[function].wanted = count
-    functions[function].changed_s = world.clock[0].now
-    record_change(world, function, before, count, True)
-    while functions[function].placed > count:
-        remove_replica(world, least_needed(world, function))
-    world.clock[0].looks = True
+    function.wanted, function.changed_s = count, clock.now
+    record_change(world, which, before, count, True)
+    while function.placed > count:
+        remove_replica(world, least_needed(world, which))
+    clock.looks = True

@@ -9,10 +9,12 @@ it is the same everywhere.
 from __future__ import annotations
 
 import numpy as np
+from numba.extending import register_jitable
 
-from cloudarena.engine.compiled import compiled, separate
+from cloudarena.engine.compiled import inner, separate
 from cloudarena.scenarios.faas.energy import dynamic_power_w
-from cloudarena.scenarios.faas.state import (
+from cloudarena.scenarios.faas.names import (
+    ABSENT,
     BALANCED_RESOURCES,
     CAPABILITY,
     CONTENTION,
@@ -32,161 +34,157 @@ from cloudarena.scenarios.faas.state import (
     NONE,
     POWERED,
     WHOLE,
-    Replica,
-    World,
 )
+from cloudarena.scenarios.faas.state import Record, Replica, World
+
+QUANTITIES = (
+    *(IMAGE_LOCALITY, DATA_LOCALITY, EXECUTION_TIME),
+    *(CONTENTION, ENERGY_EFFICIENCY, LEAST_POWER),
+)
+"""Priorities that look at a quantity, of which less is better."""
 
 
-@separate
-def may_run(world: World, node: int, variant: int) -> bool:
+@inner
+def may_run(rules: Record, node: Record, variant: Record, fit: Record) -> bool:
     """Whether the predicates let an image run on a node."""
-    nodes, variants, predicates = world.nodes, world.variants, world.rules.predicates
-    if world.fits.law[variant, nodes[node].device_type] == NONE:
+    if fit.law == NONE:
         return False
-    if predicates[FITS_RESOURCES] and (
-        variants[variant].cpu > nodes[node].free_cpu
-        or variants[variant].memory > nodes[node].free_memory
+    if rules.predicates[FITS_RESOURCES] and (
+        variant.cpu > node.free_cpu or variant.memory > node.free_memory
     ):
         return False
-    needed = variants[variant].accelerator
-    if needed == NO_ACCELERATOR:
+    if variant.accelerator == NO_ACCELERATOR:
         return True
-    if predicates[HAS_ACCELERATOR] and nodes[node].accelerator != needed:
+    if rules.predicates[HAS_ACCELERATOR] and node.accelerator != variant.accelerator:
         return False
     return not (
-        predicates[FREE_ACCELERATOR_MEMORY]
-        and variants[variant].accelerator_memory > nodes[node].free_accelerator_memory
+        rules.predicates[FREE_ACCELERATOR_MEMORY]
+        and variant.accelerator_memory > node.free_accelerator_memory
     )
 
 
 @separate
-def find_valid(world: World, function: int) -> bool:
+def find_valid(world: World, which: int) -> bool:
     """Finds for each node the first image of a function that may run there; whether any does."""
-    nodes, functions = world.nodes, world.functions
-    first, end = functions[function].first_variant, functions[function].end_variant
-    found = False
-    for node in range(len(nodes)):
-        nodes[node].variant = NONE
-        for variant in range(first, end):
-            if may_run(world, node, variant):
-                nodes[node].variant = variant
+    function, found = world.functions[which], False
+    for number in range(len(world.nodes)):
+        node = world.nodes[number]
+        node.variant = NONE
+        for variant in range(function.first_variant, function.end_variant):
+            fit = world.fits[variant, node.device_type]
+            if may_run(world.rules[0], node, world.variants[variant], fit):
+                node.variant = variant
                 break
-        nodes[node].valid = nodes[node].variant != NONE
-        found |= nodes[node].valid
+        node.valid = node.variant != NONE
+        found |= node.valid
     return found
 
 
 @separate
-def expect(world: World, function: int, node: int) -> None:
-    """What a replica would take and use on a node."""
-    nodes, meters, variants = world.nodes, world.meters, world.variants
-    variant, device = nodes[node].variant, nodes[node].device_type
-    watts = 0.0
+def expect_power(node: Record, fit: Record) -> None:
+    """What an invocation would take and use on a node."""
+    added, alone = 0.0, 0.0
     for resource in range(POWERED):
-        claim = world.fits.claim[variant, device, resource]
-        load = world.load[node, resource]
-        before = dynamic_power_w(meters, node, resource, load)
-        watts += dynamic_power_w(meters, node, resource, load + claim) - before
-    seconds = world.fits.mean_s[variant, device]
-    nodes[node].execution_s = seconds
-    alone = 0.0
-    for resource in range(POWERED):
-        claim = world.fits.claim[variant, device, resource]
-        alone += dynamic_power_w(meters, node, resource, claim)
-    if nodes[node].replicas == 0:
-        watts += nodes[node].idle_w
-        alone += nodes[node].idle_w
-    nodes[node].invocation_j = alone * seconds
-    nodes[node].added_w = watts
-    missing = world.images.state[node, variants[variant].image] == 0
-    pull = world.fits.image_bytes[variant, device] if missing else 0.0
-    data = variants[variant].setup_bytes + variants[variant].input_bytes
-    data += variants[variant].output_bytes
-    if world.rules.network:
-        nodes[node].pull_s = pull * meters[node].pull_byte_s
-        bucket = world.functions[function].bucket
-        nodes[node].data_s = data * world.paths.holders[bucket, node].byte_s
+        claim, load = fit.claim[resource], node.load[resource]
+        before = dynamic_power_w(node, resource, load)
+        added += dynamic_power_w(node, resource, load + claim) - before
+        alone += dynamic_power_w(node, resource, claim)
+    if node.replicas == 0:
+        added += node.idle_w
+        alone += node.idle_w
+    node.execution_s = fit.mean_s
+    node.invocation_j = alone * fit.mean_s
+    node.added_w = added
+
+
+@inner
+def expect_transfers(world: World, which: int, number: int) -> None:
+    """How long the image and the data of a function would take to get to a node."""
+    node, rules = world.nodes[number], world.rules[0]
+    variant = world.variants[node.variant]
+    missing = world.images[number, variant.image].state == ABSENT
+    pull = world.fits[node.variant, node.device_type].image_bytes if missing else 0.0
+    data = variant.setup_bytes + variant.input_bytes + variant.output_bytes
+    if rules.network:
+        bucket = world.functions[which].bucket
+        node.pull_s = pull * node.pull_byte_s
+        node.data_s = data * world.paths.holders[bucket, number].byte_s
     else:
-        nodes[node].pull_s = pull / world.rules.bandwidth
-        nodes[node].data_s = data / world.rules.bandwidth
+        node.pull_s = pull / rules.bandwidth
+        node.data_s = data / rules.bandwidth
 
 
 @separate
 def score_less_is_better(world: World, priority: int) -> None:
     """Turns quantities in a row of the scores into scores from 0 to 10."""
-    valid, scores = world.nodes["valid"], world.scores[priority]
+    nodes, scores = world.nodes, world.scores[priority]
     least, most = np.inf, -np.inf
-    for node in range(len(valid)):
-        if valid[node]:
+    for node in range(len(nodes)):
+        if nodes[node].valid:
             least, most = min(least, scores[node]), max(most, scores[node])
-    for node in range(len(valid)):
-        if valid[node] and most > least:
+    for node in range(len(nodes)):
+        if nodes[node].valid and most > least:
             scores[node] = 10.0 * (most - scores[node]) / (most - least)
         else:
             scores[node] = 0.0
 
 
 @separate
-def score(world: World, function: int) -> None:
+def score(world: World, which: int) -> None:
     """Fills in what a placer sees of the valid nodes, and their scores."""
-    nodes, variants = world.nodes, world.variants
     scores = world.scores
-    for node in range(len(nodes)):
-        nodes[node].execution_s = np.inf
-        nodes[node].invocation_j = np.inf
-        nodes[node].added_w = np.inf
-        nodes[node].pull_s = np.inf
-        nodes[node].data_s = np.inf
-        if not nodes[node].valid:
+    for number in range(len(world.nodes)):
+        node = world.nodes[number]
+        if not node.valid:
+            node.execution_s = node.invocation_j = node.added_w = np.inf
+            node.pull_s = node.data_s = np.inf
             for priority in range(len(scores)):
-                scores[priority, node] = 0.0
+                scores[priority, number] = 0.0
             continue
-        expect(world, function, node)
-        variant = nodes[node].variant
-        cpu = 1.0 - (nodes[node].free_cpu - variants[variant].cpu) / (nodes[node].cores * 1000.0)
-        memory = 1.0 - (nodes[node].free_memory - variants[variant].memory) / nodes[node].memory
-        scores[BALANCED_RESOURCES, node] = 10.0 * max(0.0, 1.0 - abs(cpu - memory))
-        scores[LEAST_REQUESTED, node] = 10.0 * max(0.0, 1.0 - (cpu + memory) / 2.0)
-        scores[IMAGE_LOCALITY, node] = nodes[node].pull_s
-        scores[DATA_LOCALITY, node] = nodes[node].data_s
-        scores[LOCALITY_TYPE, node] = 10.0 if nodes[node].tier == EDGE else 0.0
-        scores[CAPABILITY, node] = 10.0 if variants[variant].accelerator != NO_ACCELERATOR else 0.0
-        scores[EXECUTION_TIME, node] = nodes[node].execution_s
-        scores[CONTENTION, node] = expected_load(world, node)
-        scores[ENERGY_EFFICIENCY, node] = nodes[node].invocation_j
-        scores[LEAST_POWER, node] = nodes[node].added_w
-    for priority in (IMAGE_LOCALITY, DATA_LOCALITY, EXECUTION_TIME, CONTENTION):
+        variant = world.variants[node.variant]
+        expect_power(node, world.fits[node.variant, node.device_type])
+        expect_transfers(world, which, number)
+        cpu = 1.0 - (node.free_cpu - variant.cpu) / (node.cores * 1000.0)
+        memory = 1.0 - (node.free_memory - variant.memory) / node.memory
+        scores[BALANCED_RESOURCES, number] = 10.0 * max(0.0, 1.0 - abs(cpu - memory))
+        scores[LEAST_REQUESTED, number] = 10.0 * max(0.0, 1.0 - (cpu + memory) / 2.0)
+        scores[IMAGE_LOCALITY, number] = node.pull_s
+        scores[DATA_LOCALITY, number] = node.data_s
+        scores[LOCALITY_TYPE, number] = 10.0 if node.tier == EDGE else 0.0
+        scores[CAPABILITY, number] = 10.0 if variant.accelerator != NO_ACCELERATOR else 0.0
+        scores[EXECUTION_TIME, number] = node.execution_s
+        scores[CONTENTION, number] = expected_load(world, node)
+        scores[ENERGY_EFFICIENCY, number] = node.invocation_j
+        scores[LEAST_POWER, number] = node.added_w
+    for priority in QUANTITIES:
         score_less_is_better(world, priority)
-    score_less_is_better(world, ENERGY_EFFICIENCY)
-    score_less_is_better(world, LEAST_POWER)
 
 
-@separate
-def expected_load(world: World, node: int) -> float:
+@inner
+def expected_load(world: World, node: Record) -> float:
     """The load of a node's CPU, GPU, disk and network if all workers there were busy."""
-    nodes, replicas = world.nodes, world.replicas
-    device, claims = nodes[node].device_type, 0
-    for resource in range(MEMORY):
-        claims += world.fits.claim[nodes[node].variant, device, resource]
-    replica = world.meters[node].first_replica
-    while replica != NONE:
+    claims, variant, following = 0, node.variant, node.first_replica
+    while True:
+        fit = world.fits[variant, node.device_type]
         for resource in range(MEMORY):
-            claims += world.fits.claim[replicas[replica].variant, device, resource]
-        replica = replicas[replica].next
-    return claims / WHOLE
+            claims += fit.claim[resource]
+        if following == NONE:
+            return claims / WHOLE
+        variant = world.replicas[following].variant
+        following = world.replicas[following].next
 
 
-@compiled
+@register_jitable  # references are counted: it hands out arrays
 def replica_of(world: World) -> Replica:
     """The replica that is to be placed."""
-    clock, functions = world.clock[0], world.functions
-    function = clock.function
+    clock = world.clock[0]
+    function = world.functions[clock["function"]]
     return Replica(
-        function,
-        clock.placed,
-        functions[function].placed,
-        functions[function].wanted,
-        clock.now,
-        world.rules.weights,
-        world.rules.parameters,
+        int(clock["function"]),
+        int(clock["placed"]),
+        int(function["placed"]),
+        int(function["wanted"]),
+        float(clock["now"]),
+        world.weights,
+        world.parameters,
     )

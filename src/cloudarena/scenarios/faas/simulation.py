@@ -18,7 +18,11 @@ from cloudarena.scenarios.faas.build import build_world
 from cloudarena.scenarios.faas.build_network import build_ground
 from cloudarena.scenarios.faas.metrics import measure
 from cloudarena.scenarios.faas.policies import policy
+from cloudarena.scenarios.faas.responses import Responses
 from cloudarena.scenarios.faas.room import with_room
+from cloudarena.scenarios.faas.scaling import scaling_of
+from cloudarena.scenarios.faas.scheduling import replica_of
+from cloudarena.scenarios.faas.sources import draw_requests
 from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.state import Nodes, Replica, Scaling, seen_nodes
 from cloudarena.scenarios.faas.tables import make_tables
@@ -111,7 +115,9 @@ class FaasSimulation(CompiledRun):
         self.record = record
         self.ground = build_ground(scenario, seed)
         super().__init__(build_world(scenario, self.ground, seed, record), seed)
-        self._seen = seen_nodes(self.world.load, self.world.scores)
+        self.earlier = Responses()
+        self._window = 0
+        self._seen = seen_nodes(self.world.scores)
 
     @property
     def now(self) -> float:
@@ -121,18 +127,20 @@ class FaasSimulation(CompiledRun):
     @property
     def replica(self) -> Replica:
         """The replica that is to be placed."""
-        replica: Replica = locked(Replica(*self._replica_of(self.world)))
+        replica: Replica = locked(replica_of(self.world))
         return replica
 
     @property
     def scaling(self) -> Scaling:
         """The function whose scaler is due."""
-        return Scaling(*self._scaling_of(self.world))
+        return scaling_of(self.world)
 
     @property
     def nodes(self) -> Nodes:
         """What a placer sees of the nodes."""
-        self._show(self.world, self._seen)
+        for name in Nodes._fields:
+            if name != "scores":
+                getattr(self._seen, name)[:] = self.world.nodes[name]
         return self._seen
 
     @property
@@ -157,13 +165,13 @@ class FaasSimulation(CompiledRun):
 
     def parameters_of(self, chosen: ArrayPolicy) -> NDArray[np.float64]:
         """The parameters that a placer was given with its name."""
-        values = np.zeros_like(self.world.rules.parameters)
+        values = np.zeros_like(self.world.parameters)
         values[: len(chosen.parameters)] = list(chosen.parameters.values())
         return values
 
     def metrics(self) -> dict[str, float]:
         """The metrics so far."""
-        return measure(self.scenario, self.world)
+        return measure(self.scenario, self.world, self.earlier)
 
     def result(self) -> Result:
         """The metrics and, as far as they were recorded, the tables."""
@@ -179,44 +187,49 @@ class FaasSimulation(CompiledRun):
     def _act(self) -> Any:
         return compiled_step(kernel.act, numba.typeof(self.world), numba.int64)
 
-    @cached_property
-    def _advance(self) -> Any:
-        return compiled_step(kernel.advance, numba.typeof(self.world))
-
-    @cached_property
-    def _show(self) -> Any:
-        return compiled_step(kernel.show, numba.typeof(self.world), numba.typeof(self._seen))
-
-    @cached_property
-    def _replica_of(self) -> Any:
-        return compiled_step(kernel.replica_of, numba.typeof(self.world))
-
-    @cached_property
-    def _scaling_of(self) -> Any:
-        return compiled_step(kernel.scaling_of, numba.typeof(self.world))
-
     def _state(self) -> tuple[Any, ...]:
         return self.world, self._seen
 
     def _first_decision(self) -> int:
-        return self._with_room(self._advance(self.world))
+        return self._with_room(self._act(self.world, 0))
 
     def _with_room(self, status: int) -> int:
         """Makes room and goes on, as often as something is full."""
         while status == self.full:
             self._make_room()
-            status = self._advance(self.world)
+            status = self._act(self.world, 0)
         return int(status)
 
     def _make_room(self) -> None:
+        clock = self.world.clock[0]
+        if clock["windows"] > 0 and clock["arrived"] == len(self.world.arrivals):
+            self._draw_next_window()
         self.world = with_room(self.world)
+
+    def _draw_next_window(self) -> None:
+        """Draws the next arrivals; response times so far are counted and not kept."""
+        world, clock, spec = self.world, self.world.clock[0], self.scenario
+        done = int(clock["completed"])
+        self.earlier.add(world.responses[:done], world.responded[:done])
+        self._window += 1
+        span = (spec.functions, spec.trace, spec.duration_s, self.seed, spec.load_scale)
+        requests = draw_requests(*span, self._window)
+        most = len(requests.arrival_s) + int(clock["in_system"])
+        self.world = world._replace(
+            arrivals=requests.arrival_s,
+            arriving=requests.function.astype(np.int32),
+            responses=np.empty(most),
+            responded=np.empty(most, np.int32),
+        )
+        clock["arrived"] = clock["completed"] = 0
+        clock["windows"] -= 1
 
     def _prepare(self, policy: ArrayPolicy) -> None:
         """Hands the placer's parameters to the kernel."""
         if isinstance(policy, Bundle):
             placer = policy.parts["place"]
             if isinstance(placer, ArrayPolicy):
-                self.world.rules.parameters[:] = self.parameters_of(placer)
+                self.world.parameters[:] = self.parameters_of(placer)
 
     def _why_not(self, status: int) -> str:
         """Why the last action is not allowed, with the numbers that say so."""

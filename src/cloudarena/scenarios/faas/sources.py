@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -162,13 +163,40 @@ class Azure2021(Spec):
 Trace = Annotated[Azure2019 | Azure2021, Field(discriminator="kind")]
 
 
+MOST_AT_ONCE = 2**21
+"""More requests than these are drawn window by window, so that memory does not grow with them,"""
+WINDOW_REQUESTS = 2**18
+"""about so many in each."""
+
+
+def count_windows(functions: tuple[Any, ...], trace: Any, duration_s: float, scale: float) -> int:
+    """In how many windows the requests of a run are drawn."""
+    if trace is not None:
+        return 1
+    profiles = _profiles(functions)
+    expected = faas_requests.expected_requests(profiles, duration_s, scale)
+    return 1 if expected <= MOST_AT_ONCE else int(np.ceil(expected / WINDOW_REQUESTS))
+
+
 def draw_requests(
-    functions: tuple[Any, ...], trace: Any, duration_s: float, seed: int, scale: float
+    functions: tuple[Any, ...],
+    trace: Any,
+    duration_s: float,
+    seed: int,
+    scale: float,
+    window: int = 0,
 ) -> faas_requests.Requests:
-    """All requests of a run: those of the trace if there is one."""
+    """The requests of a run, or of one of its windows: those of the trace if there is one."""
     if trace is not None:
         names = tuple(function.name for function in functions)
         found: faas_requests.Requests = trace.draw(names, duration_s, seed, scale)
         return found
-    profiles = {function.name: function.requests.profile() for function in functions}
-    return faas_requests.draw_requests(profiles, duration_s, seed, scale)
+    profiles = _profiles(functions)
+    windows = count_windows(functions, trace, duration_s, scale)
+    if windows == 1:
+        return faas_requests.draw_requests(profiles, duration_s, seed, scale)
+    return faas_requests.draw_window(profiles, duration_s, seed, scale, window, windows)
+
+
+def _profiles(functions: tuple[Any, ...]) -> dict[str, faas_requests.Profile]:
+    return {function.name: function.requests.profile() for function in functions}

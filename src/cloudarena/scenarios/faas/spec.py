@@ -20,9 +20,9 @@ from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.faas.devices import Devices, NodePower, Topology
 from cloudarena.scenarios.faas.functions import Function
 from cloudarena.scenarios.faas.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS, TRADE_OFFS
+from cloudarena.scenarios.faas.names import PREDICATES, PRIORITIES
 from cloudarena.scenarios.faas.policies import policy as built_in_policies
 from cloudarena.scenarios.faas.sources import REQUEST_KINDS, Trace
-from cloudarena.scenarios.faas.state import PREDICATES, PRIORITIES
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.simulation import FaasSimulation

@@ -1,14 +1,14 @@
 """What a run of functions holds: arrays that the kernel changes and policies look at.
 
-Things of which there are many are records in one array: Numba passes each array of a NamedTuple as
-several arguments, and hundreds of them would take minutes to compile. Loads are whole millionths of
-a device, so that sums never drift. Times are seconds, sizes bytes, and CPU that is asked for
-millicores.
+Things of which there are many are records in one array. A record is one pointer to compiled code,
+the whole World some three hundred values: so what happens often takes records. Loads are whole
+millionths of a device, so that sums never drift. Times are seconds, sizes bytes, and CPU that is
+asked for millicores.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,85 +16,18 @@ from numpy.typing import NDArray
 from cloudarena.engine.alarms import Alarms
 from cloudarena.engine.flows import Flows
 from cloudarena.engine.laws import Laws
+from cloudarena.scenarios.faas.names import (
+    HISTORY,
+    OUTCOMES,
+    POWERED,
+    PREDICATES,
+    RESOURCES,
+)
+from cloudarena.scenarios.faas.rows import Records
 from cloudarena.workloads.faas_topology import Routes
 
-NONE = -1
-WHOLE = 1_000_000
-"""The load of a resource that is fully used."""
-
-CPU, ACCELERATOR, DISK, NETWORK, MEMORY, BUS = range(6)
-RESOURCES = ("cpu", "accelerator", "disk", "network", "memory", "bus")
-POWERED = 5
-"""Resources that draw power: all but the memory bus, which is in the CPU's."""
-
-EDGE, FOG, CLOUD = range(3)
-TIERS = ("edge", "fog", "cloud")
-NO_ACCELERATOR, WITH_GPU, WITH_TPU = range(3)
-ACCELERATORS = ("none", "gpu", "tpu")
-
-ON, OFF, BOOTING = range(3)
-"""States of a node."""
-
-FREE, SCHEDULED, PULLING, STARTING, SETTING_UP, RUNNING, DRAINING, STOPPED = range(8)
-PHASES = ("scheduled", "pulling", "starting", "setting_up", "running", "draining", "stopped")
-"""The phases of a replica's life, in order, from SCHEDULED on."""
-
-UNUSED, REQUESTING, WAITING, QUEUED, DOWNLOADING, EXECUTING, UPLOADING, RESPONDING = range(8)
-"""Where a request is: WAITING for a replica, QUEUED at one."""
-
-UNFINISHED, COMPLETED, REJECTED, TIMED_OUT = range(4)
-OUTCOMES = ("unfinished", "completed", "rejected", "timed_out")
-
-ROUND_ROBIN, LEAST_LOADED, RANDOM, LOCALITY, NEWEST = range(5)
-ROUTERS = ("round-robin", "least-loaded", "random", "locality", "newest")
-
-FIXED, REQUEST_RATE, AVERAGE_REQUESTS, QUEUE_LENGTH, CPU_UTILISATION, PER_REQUEST = range(6)
-SCALERS = (
-    "none",
-    "request-rate",
-    "average-requests",
-    "queue-length",
-    "cpu-utilisation",
-    "per-request",
-)
-
-LINEAR, POINTS, CURVE = range(3)
-POWER_MODELS = ("linear", "points", "curve")
-
-FITS_RESOURCES, CAN_RUN, HAS_ACCELERATOR, FREE_ACCELERATOR_MEMORY = range(4)
-PREDICATES = ("fits-resources", "can-run", "has-accelerator", "free-accelerator-memory")
-
-(
-    BALANCED_RESOURCES,
-    LEAST_REQUESTED,
-    IMAGE_LOCALITY,
-    DATA_LOCALITY,
-    LOCALITY_TYPE,
-    CAPABILITY,
-    EXECUTION_TIME,
-    CONTENTION,
-    ENERGY_EFFICIENCY,
-    LEAST_POWER,
-) = range(10)
-PRIORITIES = (
-    "balanced-resources",
-    "least-requested",
-    "image-locality",
-    "data-locality",
-    "locality-type",
-    "capability",
-    "execution-time",
-    "contention",
-    "energy-efficiency",
-    "least-power",
-)
-
-PULL, SETUP, DOWNLOAD, UPLOAD, REQUEST, RESPONSE = range(6)
-TRANSFERS = ("pull", "setup", "download", "upload", "request", "response")
-"""What a flow carries."""
-
-HISTORY = 65
-"""Ticks of a scaler that are remembered, and so the longest window in intervals, plus one."""
+Record = Any
+"""One record of an array: compiled code reads and changes it by the names of its fields."""
 
 
 class Replica(NamedTuple):
@@ -153,29 +86,6 @@ class Nodes(NamedTuple):
     scores: NDArray[np.float64]  # (priorities, nodes): 0 to 10, higher is better
 
 
-_REAL = ("power_w", "idle_w", "execution_s", "invocation_j", "added_w", "pull_s", "data_s")
-NODE = np.dtype(
-    [
-        ("valid", np.bool_),
-        *((name, np.float64) for name in _REAL),
-        *(
-            (name, np.int64)
-            for name in Nodes._fields
-            if name not in (*_REAL, "valid", "load", "scores")
-        ),
-    ],
-    align=True,
-)
-"""The same as one record for each node, which is how the kernel keeps it."""
-
-
-def seen_nodes(load: NDArray[np.int64], scores: NDArray[np.float64]) -> Nodes:
-    """Arrays for what a placer sees, beside the load and the scores that the kernel keeps."""
-    kinds = {name: NODE[name] for name in NODE.names or ()}
-    columns = {name: np.zeros(len(load), kind) for name, kind in kinds.items()}
-    return Nodes(**columns, load=load, scores=scores)
-
-
 class Scaling(NamedTuple):
     """The function whose scaler is due."""
 
@@ -212,62 +122,99 @@ CARBON = np.dtype(
 )
 
 
-class Rules(NamedTuple):
-    """The spec's numbers that the kernel needs."""
-
-    end_s: float
-    most_workers: int
-    """Of a replica of any function."""
-    router: int
-    contention: bool
-    requests_on_network: bool
-    network: bool
-    """Whether there is a topology; without one, bytes move at ``bandwidth`` each by itself."""
-    bandwidth: float
-    scheduling_s: float
-    off_after_s: float
-    """Empty nodes are switched off after so long; infinity: never."""
-    sample_s: float
-    execution_key: np.uint64
-    latency_key: np.uint64
-    origin_key: np.uint64
-    router_key: np.uint64
-    predicates: NDArray[np.bool_]
-    weights: NDArray[np.float64]  # (priorities,)
-    parameters: NDArray[np.float64]  # of the policy
-    carbon: NDArray[np.void]  # of CARBON
-
-
-METER = np.dtype(
+RULES = np.dtype(
     [
-        ("model", np.int64),
-        ("coefficient_w", np.float64, (POWERED,)),  # W at full use, above idle
-        ("exponent", np.float64),  # of the curve
-        ("points", np.float64, (11,)),  # W above idle at 0, 10, ..., 100 % of CPU
-        ("off_w", np.float64),
-        ("boot_w", np.float64),
-        ("boot_s", np.float64),
-        ("since", np.float64),  # up to when the node has been metered
+        ("end_s", np.float64),
+        ("most_workers", np.int64),  # of a replica of any function
+        ("router", np.int64),
+        ("contention", np.bool_),
+        ("requests_on_network", np.bool_),
+        ("network", np.bool_),  # whether there is a topology; without one,
+        ("bandwidth", np.float64),  # bytes move at so many a second, each by itself
+        ("scheduling_s", np.float64),
+        ("off_after_s", np.float64),  # empty nodes are switched off then; infinity: never
+        ("sample_s", np.float64),
+        ("rows", np.bool_),  # whether anything is recorded,
+        ("all_rows", np.bool_),  # and whether all invocations and flows are
+        ("execution_key", np.uint64),
+        ("latency_key", np.uint64),
+        ("origin_key", np.uint64),
+        ("router_key", np.uint64),
+        ("predicates", np.int64, (len(PREDICATES),)),  # whether each counts
+    ],
+    align=True,
+)
+"""The spec's numbers that the kernel needs."""
+
+
+NODE = np.dtype(
+    [
+        # What changes with every invocation:
+        ("since", np.float64),  # up to when the node has been metered,
+        ("carbon", np.float64),  # and what the integral of the grid's intensity was then
+        ("power_w", np.float64),
         ("energy_j", np.float64),
         ("carbon_g", np.float64),
-        ("spare_j", np.float64),  # idle energy while no replica was there: nobody's
-        ("unit_w", np.float64, (POWERED,)),  # power for a millionth of claim
-        ("unit_j", np.float64, (POWERED,)),  # its integral
-        ("share_w", np.float64),  # idle power for each replica that is there
+        ("base_w", np.float64),  # the power without what executes,
+        ("share_w", np.float64),  # and for each replica that is there
         ("share_j", np.float64),  # its integral
         ("busy_s", np.float64),  # time with something executing
         ("on_s", np.float64),  # time not switched off
-        ("cpu_s", np.float64),  # the integral of CPU utilisation
-        ("boots", np.int64),
-        ("hosted", np.int64),  # replicas placed there so far
-        ("first_slot", np.int64),  # list of the invocations that execute
-        ("first_replica", np.int64),  # list of the replicas that are there
+        ("cpu_s", np.float64),  # the integral of CPU utilisation, in millionths
+        ("state", np.int64),  # ON, OFF or BOOTING
+        ("replicas", np.int64),
+        ("running", np.int64),  # invocations that execute,
+        ("first_slot", np.int64),  # and the list of them, the newest first
+        ("load", np.int64, (len(RESOURCES),)),  # their claims, millionths
+        ("unit_w", np.float64, (POWERED,)),  # power for a millionth of claim
+        ("unit_j", np.float64, (POWERED,)),  # its integral
+        ("slope_w", np.float64, (POWERED,)),  # the same while it is not fully used, if linear
+        ("stretch", np.float64, (len(RESOURCES),)),  # how much each is overbooked, at least 1
+        # The device:
+        ("device_type", np.int64),
+        ("tier", np.int64),
+        ("accelerator", np.int64),
+        ("cores", np.int64),
+        ("memory", np.int64),
+        ("accelerator_memory", np.int64),
+        ("model", np.int64),  # LINEAR, POINTS or CURVE
+        ("coefficient_w", np.float64, (POWERED,)),  # W at full use, above idle
+        ("exponent", np.float64),  # of the curve
+        ("points", np.float64, (11,)),  # W above idle at 0, 10, ..., 100 % of CPU
+        ("idle_w", np.float64),
+        ("off_w", np.float64),
+        ("boot_w", np.float64),
+        ("boot_s", np.float64),
         ("pull", np.int64),  # the route from the registry,
         ("pull_byte_s", np.float64),  # and how long a byte takes on it, alone
-        ("stretch", np.float64, (len(RESOURCES),)),  # by how much each is overbooked, at least 1
-    ]
+        # Replicas:
+        ("free_cpu", np.int64),
+        ("free_memory", np.int64),
+        ("free_accelerator_memory", np.int64),
+        ("first_replica", np.int64),  # list of those that are there
+        ("hosted", np.int64),  # placed there so far
+        ("spare_j", np.float64),  # idle energy while none was there: nobody's
+        ("boots", np.int64),
+        # For the replica that is to be placed, as in Nodes:
+        ("valid", np.bool_),
+        ("variant", np.int64),
+        ("execution_s", np.float64),
+        ("invocation_j", np.float64),
+        ("added_w", np.float64),
+        ("pull_s", np.float64),
+        ("data_s", np.float64),
+    ],
+    align=True,
 )
-"""Power and energy of the nodes."""
+"""A node: what is on it, its power and its energy."""
+
+
+def seen_nodes(scores: NDArray[np.float64]) -> Nodes:
+    """Arrays for what a placer sees of nodes, beside the scores that the kernel keeps."""
+    columns: dict[str, Any] = {
+        name: np.zeros(scores.shape[1], NODE[name]) for name in Nodes._fields if name != "scores"
+    }
+    return Nodes(**columns, scores=scores)
 
 
 VARIANT = np.dtype(
@@ -317,8 +264,8 @@ FUNCTION = np.dtype(
         ("blocked", np.bool_),  # no node could take a replica; waits until something is free
         ("ready", np.int64),
         ("turn", np.int64),  # whose turn it is in round robin
-        ("first_waiting", np.int64),
-        ("last_waiting", np.int64),
+        ("first", np.int64),  # the line of
+        ("last", np.int64),
         ("waiting", np.int64),  # requests that wait for a replica,
         ("queued", np.int64),  # and those that are queued at replicas
         ("held", np.int64),  # workers that are held
@@ -326,7 +273,7 @@ FUNCTION = np.dtype(
         ("ticks", np.int64),
         ("history", np.float64, (HISTORY, 4)),  # the integrals at the last ticks
         ("cpu_asked", np.int64),  # millicores that its replicas have asked for,
-        ("cpu_used", np.float64),  # millicores that its invocations use,
+        ("cpu_used", np.int64),  # millionths of cores that its invocations use,
         ("integrals", np.float64, (4,)),  # of requests, waiting, used, asked
         ("metered_s", np.float64),
         # What was:
@@ -340,7 +287,8 @@ FUNCTION = np.dtype(
         ("idle_j", np.float64),
         ("replica_s", np.float64),  # seconds that replicas were there,
         ("memory_s", np.float64),  # and their memory in byte-seconds
-    ]
+    ],
+    align=True,
 )
 """The functions."""
 
@@ -375,6 +323,7 @@ REQUEST_SLOT = np.dtype(
         ("function", np.int64),
         ("number", np.int64),  # its number among the requests of its function
         ("replica", np.int64),
+        ("outcome", np.int64),  # set when it ends
         ("cold", np.bool_),
         ("arrival", np.float64),
         ("waited", np.float64),  # how long, up to when it began to wait last
@@ -388,89 +337,29 @@ REQUEST_SLOT = np.dtype(
         ("flow", np.int64),
         ("next", np.int64),
         ("before", np.int64),
-    ]
+    ],
+    align=True,
 )
 """Requests that are in the system, in slots that are used again."""
 
 
-INVOCATION = np.dtype(
-    [
-        ("function", np.int32),
-        ("number", np.int64),
-        ("outcome", np.int8),
-        ("cold", np.bool_),
-        ("replica", np.int64),
-        ("node", np.int32),
-        ("arrival", np.float64),
-        ("start", np.float64),
-        ("finish", np.float64),
-        ("waited", np.float64),
-        ("executed", np.float64),
-        ("energy", np.float64),
-    ]
-)
-
-REPLICA = np.dtype(
-    [
-        ("function", np.int32),
-        ("variant", np.int32),
-        ("node", np.int32),
-        ("served", np.int64),
-        ("idle", np.float64),
-        *((phase, np.float64) for phase in PHASES),
-    ]
-)
-"""When each phase began."""
-
-CHANGE = np.dtype(
-    [
-        ("time", np.float64),
-        ("function", np.int32),
-        ("before", np.int64),
-        ("after", np.int64),
-        ("by_scaler", np.bool_),
-    ]
-)
-
-MOVED = np.dtype(
-    [
-        ("purpose", np.int8),
-        ("begin", np.float64),
-        ("end", np.float64),
-        ("node", np.int32),
-        ("other", np.int32),  # the point at the other end
-        ("outward", np.bool_),  # from the node
-        ("bytes", np.float64),
-        ("function", np.int32),
-    ]
-)
-"""A transfer over the network."""
-
-SAMPLE = np.dtype(
-    [
-        ("time", np.float64),
-        ("power", np.float64),
-        ("idle", np.float64),
-        ("nodes_on", np.int64),
-        ("replicas", np.int64),
-        ("running", np.int64),
-        ("waiting", np.int64),
-        ("carbon", np.float64),
-    ]
-)
-
 CLOCK = np.dtype(
     [
         ("now", np.float64),
+        ("carbon", np.float64),  # the integral of the grid's intensity until now, g s / J
+        ("carbon_row", np.int64),
         ("pending", np.int64),  # the kind of decision, or 0
         ("function", np.int64),  # that it is for
         ("suggested", np.int64),
         ("looks", np.bool_),  # whether replicas may be placed
-        ("arrived", np.int64),
-        ("completed", np.int64),
+        ("arrived", np.int64),  # of the arrivals at hand,
+        ("windows", np.int64),  # and how many more times of arrivals are to be drawn
+        ("completed", np.int64),  # response times that are kept
         ("placed", np.int64),
-        ("spare_slots", np.int64),
-        ("spare_replicas", np.int64),
+        ("free_slot", np.int64),  # lists of what is free; NONE if nothing is
+        ("free_replica", np.int64),
+        ("asked", np.int64),  # flows that begin when the event is over
+        ("unsettled", np.int64),  # the node on which executions have begun or ended; NONE
         ("in_system", np.int64),
         ("in_system_s", np.float64),  # its integral
         ("metered_s", np.float64),
@@ -481,21 +370,9 @@ CLOCK = np.dtype(
         ("samples", np.int64),
         ("next_sample", np.float64),
         ("action", np.int64),  # the last one, for the message when it is not allowed
-    ]
+    ],
+    align=True,
 )
-
-
-class Records(NamedTuple):
-    """Rows for the tables; those that are not recorded have no room."""
-
-    invocations: NDArray[np.void]
-    replicas: NDArray[np.void]
-    changes: NDArray[np.void]
-    moved: NDArray[np.void]
-    samples: NDArray[np.void]
-    nodes: NDArray[np.float64]  # (samples, nodes, 2): power and CPU utilisation
-    all_rows: bool
-    """Of invocations and moves; else the first ones, as many as there is room for."""
 
 
 FLOW = np.dtype(
@@ -505,6 +382,8 @@ FLOW = np.dtype(
         ("begin", np.float64),
         ("node", np.int64),
         ("other", np.int64),  # the point at its other end
+        ("route", np.int64),
+        ("bytes", np.float64),
     ]
 )
 """What a flow is for."""
@@ -532,6 +411,7 @@ class Paths(NamedTuple):
 
     flows: Flows
     purposes: NDArray[np.void]  # (flows,) of FLOW
+    asked: NDArray[np.void]  # (flows,) of FLOW: those that begin when the event is over
     holders: NDArray[np.void]  # (buckets, nodes) of HOLDER
     clients: NDArray[np.void]  # (clients, nodes) of CLIENT
     points: NDArray[np.int64]  # (clients,): where requests come from
@@ -539,25 +419,23 @@ class Paths(NamedTuple):
     routes: Routes
 
 
-class Fits(NamedTuple):
-    """Images on devices, (variants, devices)."""
+FIT = np.dtype(
+    [
+        ("law", np.int64),  # of the time of execution; -1: cannot run
+        ("mean_s", np.float64),
+        ("claim", np.int64, (len(RESOURCES),)),  # of an invocation, millionths
+        ("image_bytes", np.float64),
+    ]
+)
+"""An image on a device."""
 
-    laws: Laws
-    """Of execution times, and of the latencies of hops."""
-    law: NDArray[np.int64]
-    """Of the time of execution; -1: cannot run."""
-    mean_s: NDArray[np.float64]
-    claim: NDArray[np.int64]  # (variants, devices, resources): of an invocation
-    image_bytes: NDArray[np.float64]
-
-
-class Images(NamedTuple):
-    """Images on nodes, (nodes, images)."""
-
-    state: NDArray[np.int64]
-    """0 absent, 1 on its way, 2 there."""
-    time: NDArray[np.float64]
-    """When one on its way is there; without a network."""
+IMAGE = np.dtype(
+    [
+        ("state", np.int64),  # ABSENT, ON_ITS_WAY or THERE
+        ("time", np.float64),  # when one on its way is there; infinity with a network
+    ]
+)
+"""An image on a node."""
 
 
 class Due(NamedTuple):
@@ -576,24 +454,25 @@ class Due(NamedTuple):
 class World(NamedTuple):
     """Everything a run holds."""
 
-    rules: Rules
+    clock: NDArray[np.void]  # (1,) of CLOCK
+    rules: NDArray[np.void]  # (1,) of RULES
+    carbon: NDArray[np.void]  # of CARBON
+    weights: NDArray[np.float64]  # (priorities,): of the spec's scheduler
+    parameters: NDArray[np.float64]  # of the policy
     arrivals: NDArray[np.float64]
     arriving: NDArray[np.int32]
     """The function of each arrival."""
-    nodes: NDArray[np.void]  # of NODE: what placers see
-    load: NDArray[np.int64]  # (nodes, resources)
+    nodes: NDArray[np.void]  # of NODE
     scores: NDArray[np.float64]  # (priorities, nodes)
-    meters: NDArray[np.void]  # (nodes,) of METER
-    images: Images
+    images: NDArray[np.void]  # (nodes, images) of IMAGE
     variants: NDArray[np.void]  # of VARIANT
-    fits: Fits
+    fits: NDArray[np.void]  # (variants, device types) of FIT
+    laws: Laws
+    """Of execution times, and of the latencies of hops."""
     functions: NDArray[np.void]  # of FUNCTION
     members: NDArray[np.int64]  # (functions, replicas): those that take requests, oldest first
     replicas: NDArray[np.void]  # of REPLICA_SLOT
     slots: NDArray[np.void]  # of REQUEST_SLOT
-    spare_replicas: NDArray[np.int64]
-    """Slots that are free, as a stack."""
-    spare_slots: NDArray[np.int64]
     due: Due
     paths: Paths
     responses: NDArray[np.float64]
@@ -601,4 +480,3 @@ class World(NamedTuple):
     responded: NDArray[np.int32]
     """and their functions."""
     records: Records
-    clock: NDArray[np.void]  # (1,) of CLOCK

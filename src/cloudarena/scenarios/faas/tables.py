@@ -12,14 +12,13 @@ from cloudarena.scenarios.faas.metrics import (
     function_energy_j,
     node_carbon_g,
     node_energy_j,
-    quantiles_s,
     replica_seconds,
 )
-from cloudarena.scenarios.faas.state import (
+from cloudarena.scenarios.faas.names import (
     COMPLETED,
+    CPU,
     EXECUTING,
     FREE,
-    INVOCATION,
     OFF,
     OUTCOMES,
     PHASES,
@@ -31,7 +30,9 @@ from cloudarena.scenarios.faas.state import (
     UNFINISHED,
     UNUSED,
     WAITING,
+    WHOLE,
 )
+from cloudarena.scenarios.faas.rows import INVOCATION
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.simulation import FaasSimulation
@@ -72,7 +73,7 @@ def _node_names(run: FaasSimulation, numbers: NDArray[Any]) -> pa.Array:
 
 def _unfinished_rows(run: FaasSimulation) -> NDArray[np.void]:
     """The requests that are in the system, as rows of invocations."""
-    slots, replicas, meters = run.world.slots, run.world.replicas, run.world.meters
+    slots, replicas, nodes = run.world.slots, run.world.replicas, run.world.nodes
     there = np.flatnonzero(slots["state"] != UNUSED)
     rows = np.zeros(len(there), INVOCATION)
     rows["function"], rows["number"] = slots["function"][there], slots["number"][there]
@@ -89,9 +90,9 @@ def _unfinished_rows(run: FaasSimulation) -> NDArray[np.void]:
     executed = slots["executed"][there]
     rows["executed"] = np.where(executing, run.now - executed, executed)
     node, variant = rows["node"], replicas["variant"][replica]
-    claim = run.world.fits.claim[variant, run.world.nodes["device_type"][node], :POWERED]
+    claim = run.world.fits["claim"][variant, nodes["device_type"][node], :POWERED]
     units = (
-        meters["unit_j"][node] + meters["unit_w"][node] * (run.now - meters["since"][node])[:, None]
+        nodes["unit_j"][node] + nodes["unit_w"][node] * (run.now - nodes["since"][node])[:, None]
     )
     energy = (claim * (units - slots["unit_j"][there])).sum(axis=1)
     rows["energy"] = np.where(executing, energy, slots["energy_j"][there])
@@ -128,8 +129,8 @@ def replicas_table(run: FaasSimulation) -> pa.Table:
     there = np.flatnonzero(world.replicas["state"] != FREE)
     number, node = world.replicas["number"][there], world.replicas["node"][there]
     rows["served"][number] = world.replicas["served"][there]
-    meters = world.meters
-    share = meters["share_j"][node] + meters["share_w"][node] * (run.now - meters["since"][node])
+    nodes = world.nodes
+    share = nodes["share_j"][node] + nodes["share_w"][node] * (run.now - nodes["since"][node])
     rows["idle"][number] = share - world.replicas["share_j"][there]
     columns: dict[str, Any] = {
         "replica": np.arange(placed),
@@ -178,11 +179,11 @@ def scaling_table(run: FaasSimulation) -> pa.Table:
 def nodes_table(run: FaasSimulation) -> pa.Table:
     """One row per node: energy, carbon and use. ``cpu_utilisation`` is over the whole run."""
     world, now = run.world, max(run.now, 1e-300)
-    meters, nodes = world.meters, world.nodes
-    count, since = len(nodes["device_type"]), run.now - meters["since"]
+    nodes = world.nodes
+    count, since = len(nodes), run.now - nodes["since"]
     on = np.where(nodes["state"] != OFF, since, 0.0)
     busy = np.where(nodes["running"] > 0, since, 0.0)
-    cpu = busy * np.minimum(world.load[:, 0] / 1e6, 1.0)
+    cpu = busy * np.minimum(nodes["load"][:, CPU] / WHOLE, 1.0)
     zones = run.ground.zones or [None] * count
     return pa.table(
         {
@@ -190,14 +191,14 @@ def nodes_table(run: FaasSimulation) -> pa.Table:
             "device": pa.array(run.ground.devices, pa.string()),
             "zone": pa.array(zones, pa.string()),
             "energy_j": node_energy_j(world),
-            "idle_energy_j": meters["spare_j"]
+            "idle_energy_j": nodes["spare_j"]
             + np.where(nodes["replicas"] == 0, since, 0.0) * nodes["power_w"],
             "carbon_g": node_carbon_g(world),
-            "cpu_utilisation": (meters["cpu_s"] + cpu) / now,
-            "busy_share": (meters["busy_s"] + busy) / now,
-            "on_share": (meters["on_s"] + on) / now,
-            "replicas": meters["hosted"],
-            "boots": meters["boots"],
+            "cpu_utilisation": (nodes["cpu_s"] / WHOLE + cpu) / now,
+            "busy_share": (nodes["busy_s"] + busy) / now,
+            "on_share": (nodes["on_s"] + on) / now,
+            "replicas": nodes["hosted"],
+            "boots": nodes["boots"],
         }
     )
 
@@ -211,7 +212,7 @@ def functions_table(run: FaasSimulation) -> pa.Table:
     seconds, _ = replica_seconds(world)
     count = len(functions["wanted"])
     responses, responded = world.responses[:completed], world.responded[:completed]
-    tails = np.array([quantiles_s(responses[responded == f]) for f in range(count)])
+    tails = np.array([run.earlier.quantiles_s(responses[responded == f], f) for f in range(count)])
     done = functions["outcomes"][:, COMPLETED]
     ended = functions["outcomes"].sum(axis=1)
     per = np.maximum(done, 1)
@@ -279,7 +280,7 @@ def power_table(run: FaasSimulation) -> pa.Table:
 def nodes_series_table(run: FaasSimulation) -> pa.Table:
     """Each node every ``sample_s`` seconds."""
     world, samples = run.world, int(run.world.clock[0]["samples"])
-    count = len(world.nodes["device_type"])
+    count = len(world.nodes)
     return pa.table(
         {
             "tick": np.repeat(np.arange(samples), count),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cloudarena.compiled_run import CompiledRun, compiled_step, locked
 from cloudarena.contract import RecordLevel, Result
+from cloudarena.engine.alarms import alarm_times
 from cloudarena.engine.calendar import make_calendar
 from cloudarena.engine.sharing import with_slots
 from cloudarena.errors import InvalidAction
@@ -49,8 +50,7 @@ class WorkflowDecision:
     @property
     def first_completion(self) -> NDArray[np.float64]:
         """When the first container of each node completes, as it stands; infinity if none runs."""
-        alarms = self.nodes.sharing.finishes.times
-        return alarms[len(alarms) // 2 :][: len(self.nodes.server)]
+        return alarm_times(self.nodes.sharing.finishes)[: len(self.nodes.server)]
 
     @property
     def last_completion(self) -> NDArray[np.float64]:
