@@ -102,11 +102,13 @@ def test_a_scenario_without_a_study_tries_its_policies(cloudarena, study):
 def test_shares_in_closed_form(cloudarena, tmp_path):
     code, out, _ = cloudarena(
         "optimize", "clusters/ligo-20", "--method", "los", "--evaluations", 300_000,
-        "--objectives", "makespan_s,memory", "--out", tmp_path / "r",
+        "--objectives", "makespan_s,memory_mb", "--out", tmp_path / "r",
     )  # fmt: skip
     assert code == 0
     assert "27,132 designs" in " ".join(out.split())
-    assert not (tmp_path / "r" / "winner.yaml").exists()
+    code, out, _ = cloudarena("run", tmp_path / "r" / "winner.yaml", "--json")
+    assert code == 0
+    assert json.loads(out)["policy"].startswith("fixed:shares=")
 
 
 @pytest.mark.parametrize(

@@ -164,10 +164,11 @@ class Tuning:
         return self.problem.design(self.selection.best)
 
     @property
-    def winning_scenario(self) -> Scenario | None:
+    def winning_scenario(self) -> Scenario:
         """The scenario as the chosen design has it, its policy included."""
-        if self.study.scenario is None:
-            return None
+        shares = self.study.study.shares
+        if shares is not None:
+            return shares.scenario(self.winner, self.study.description)
         scenario = self.study.scenario_of(self.winner)
         return scenario.model_copy(update={"policy": policy_text(self.winner)})
 

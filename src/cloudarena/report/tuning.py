@@ -87,10 +87,8 @@ def tuning_sheet(tuning: Tuning) -> Sheet:
     if tuning.others or tuning.failures:
         sections.append(_methods_section(tuning))
     sections.append(_designs_section(tuning))
-    winner = tuning.winning_scenario
-    files = []
-    if winner is not None:
-        files.append(File("winner.yaml", "The spec with the winner filled in", spec_yaml(winner)))
+    winner = spec_yaml(tuning.winning_scenario)
+    files = [File("winner.yaml", "The spec with the winner filled in", winner)]
     return Sheet(
         kind="optimize",
         title=tuning.study.name or "optimisation",
