@@ -1,6 +1,7 @@
 """``cloudarena optimize`` and ``metrics reduce``: what people type, and what they get."""
 
 import json
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -109,6 +110,34 @@ def test_shares_in_closed_form(cloudarena, tmp_path):
     code, out, _ = cloudarena("run", tmp_path / "r" / "winner.yaml", "--json")
     assert code == 0
     assert json.loads(out)["policy"].startswith("fixed:shares=")
+
+
+def test_nsga2_without_pymoo_says_how_to_get_it(cloudarena, study, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymoo", None)
+    monkeypatch.setitem(sys.modules, "pymoo.algorithms.moo.nsga2", None)
+    code, out, err = cloudarena(
+        "optimize", study, "--method", "nsga2", "--workers", 1, "--out", tmp_path / "no"
+    )
+    assert code == 2
+    assert out == ""
+    assert err.splitlines() == [
+        "error: nsga2: needs pymoo, which is not installed: pip install 'cloudarena[opt]'"
+    ]
+    assert not (tmp_path / "no").exists()
+
+
+def test_nsga2(cloudarena, study, tmp_path):
+    pytest.importorskip("pymoo")
+    code, out, _ = cloudarena(
+        "optimize", study, "--method", "nsga2", "--evaluations", 50, "--workers", 1, "--json",
+        "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert code == 0
+    summary = json.loads(out)
+    assert summary["method"] == "nsga2"
+    assert summary["alignment_probability"] is None
+    assert summary["evaluations"] <= 50
+    assert (tmp_path / "r" / "winner.yaml").exists()
 
 
 def test_kim_nelson_gives_what_it_has_when_evaluations_run_out(cloudarena, study):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -184,28 +184,20 @@ def allocation_chart(rounds: ArrayLike, labels: Sequence[str] = ()) -> Chart:
     return Chart("Allocation over rounds", "", "round", "replications", series)
 
 
-def similarity_chart(
-    times: ArrayLike, similarity: ArrayLike, boundaries: ArrayLike = (), unit: str = "s"
-) -> Chart:
-    """How alike neighbouring batches of work are over time, with the boundaries of stages.
-
-    Args:
-        times: where each similarity is taken.
-        similarity: 0 to 1.
-        boundaries: times at which stages begin.
-        unit: of the times.
-    """
-    marks = [(float(time), "") for time in np.asarray(boundaries, np.float64).reshape(-1)]
-    line = Series("similarity", _floats(times), _floats(similarity))
-    return Chart(
-        "Similarity and stages",
-        f"{len(marks)} stages; a line where one begins",
-        unit,
-        "similarity of neighbouring batches",
-        [line],
-        marks,
-        y_range=(0.0, 1.0),
-    )
+def time_charts(timelines: Sequence[Mapping[str, Any]]) -> list[Chart]:
+    """The plots of a run over time, as ``report.timeline`` gives them for a single policy."""
+    charts = []
+    for timeline in timelines:
+        line = timeline["lines"][0]
+        if len(line["y"]) < 2:
+            continue
+        marks = [(time, "") for time in line.get("marks", ())]
+        series = [Series(timeline["y"], _floats(line["x"]), _floats(line["y"]))]
+        hint = f"{len(marks)} vertical lines" if marks else ""
+        charts.append(
+            Chart(timeline["title"], hint, timeline["x_unit"], timeline["unit"], series, marks)
+        )
+    return charts
 
 
 def reduction_charts(

@@ -25,10 +25,12 @@ from cloudarena.report.charts import (
     cost_chart,
     front_chart,
     order_chart,
+    time_charts,
 )
 from cloudarena.report.numbers import format_estimate, format_number
 from cloudarena.report.reproduce import spec_yaml
 from cloudarena.report.sheet import File, Section, Sheet, command_fact, html_table, write_sheet
+from cloudarena.report.timeline import timelines
 
 SHOWN_FRONT = 12
 """Designs of the front in the terminal; the page has up to ten times as many."""
@@ -87,6 +89,11 @@ def tuning_sheet(tuning: Tuning) -> Sheet:
     if tuning.others or tuning.failures:
         sections.append(_methods_section(tuning))
     sections.append(_designs_section(tuning))
+    run = tuning.winning_run
+    over_time = time_charts(timelines(tuning.winning_scenario, {run.policy: run.tables}))
+    if over_time:
+        hint = f"One run of the winner, with the seed {tuning.seed}."
+        sections.append(Section("The winner over time", hint, over_time))
     winner = spec_yaml(tuning.winning_scenario)
     files = [File("winner.yaml", "The spec with the winner filled in", winner)]
     return Sheet(
