@@ -129,7 +129,7 @@ def cost_chart(
     methods: Sequence[tuple[str, int, float]],
     needed: ArrayLike = (),
     first_look: int = 0,
-    replications: int = 0,
+    replications: float = 0.0,
 ) -> Chart:
     """What a claim costs: the methods, and LOS had it selected fewer or more designs.
 
@@ -137,7 +137,7 @@ def cost_chart(
         methods: name, evaluations and claimed probability of each.
         needed: for each draw of the truth, how many designs must be selected.
         first_look: evaluations of the first look at all designs.
-        replications: of each selected design.
+        replications: of each selected design, on average.
     """
     series = []
     draws = np.sort(np.asarray(needed, np.float64))

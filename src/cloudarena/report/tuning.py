@@ -171,7 +171,7 @@ def _cost_figure(tuning: Tuning) -> Chart:
     if selection.needed is None or selection.look is None:
         return cost_chart(methods)
     first_look = int(selection.look.moments.counts.sum())
-    each = int(selection.estimates.replications[0])
+    each = float(selection.estimates.replications.mean())
     return cost_chart(methods, selection.needed, first_look, each)
 
 
