@@ -172,10 +172,22 @@ def choose(rule: str, losses: Floats, seed: int = 0) -> int:
     if rule == "random":
         return int(stream(seed, "final rule").integers(len(losses)))
     if rule == "knee":
-        span = np.ptp(losses, axis=0)
-        stretched = (losses - losses.min(axis=0)) / np.where(span > 0.0, span, 1.0)
-        return int(np.argmin(stretched.sum(axis=1)))
+        return int(np.argmin(knee_scores(losses, losses)))
     return int(np.lexsort(losses.T[::-1])[0])
+
+
+def knee_scores(losses: Floats, front: Floats) -> Floats:
+    """Sums of losses, each stretched so that it goes from 0 to 1 over a front.
+
+    The knee of the front has the least. It is linear in the losses, so the mean of the scores of
+    replications is the score of the means.
+
+    Args:
+        losses: objectives along the last axis.
+        front: losses on the front, an array of (designs, objectives).
+    """
+    span = np.ptp(front, axis=0)
+    return np.asarray(((losses - front.min(axis=0)) / np.where(span > 0.0, span, 1.0)).sum(axis=-1))
 
 
 def intervals(designs: Ints, values: Moments, confidence: float) -> Estimates:
