@@ -14,8 +14,9 @@ true, on problems whose truth is known.
 measured, and how well they find the best strategies.
 
 ``python -m benchmarks.optimize simulation [--spec tiers/rubis-hour] [--designs 100]
-[--replications 30] [--runs 20] [--out FILE]``: LOS on a real simulation, against Monte Carlo at ten
-times its evaluations (``optimize_simulation.py``). All of it: ``--designs 400 --replications 100``.
+[--replications 10] [--played 100] [--runs 20] [--out FILE]``: LOS on a real simulation, against
+Monte Carlo at ten times its evaluations (``optimize_simulation.py``). All of it:
+``--designs 400 --replications 40 --runs 100``.
 """
 
 from __future__ import annotations
@@ -320,7 +321,10 @@ def main() -> None:
     parser.add_argument("what", choices=("speed", "methods", "claims", "metrics", "simulation"))
     parser.add_argument("--spec", default=STUDIED, help="the scenario, for simulation")
     parser.add_argument("--designs", type=int, default=100, help="of its 400, there")
-    parser.add_argument("--replications", type=int, default=30, help="of Monte Carlo, there")
+    parser.add_argument("--replications", type=int, default=10, help="simulated, there")
+    parser.add_argument(
+        "--played", type=int, default=100, help="replications of Monte Carlo, there"
+    )
     parser.add_argument("--runs", type=int, default=20, help="seeds, for all but speed")
     parser.add_argument("--out", type=Path, help="writes the table there")
     arguments = parser.parse_args()
@@ -330,7 +334,11 @@ def main() -> None:
         "claims": lambda: claims(arguments.runs),
         "metrics": lambda: metrics(arguments.runs),
         "simulation": lambda: simulation(
-            arguments.spec, arguments.designs, arguments.replications, arguments.runs
+            arguments.spec,
+            arguments.designs,
+            arguments.replications,
+            arguments.played,
+            arguments.runs,
         ),
     }
     table = tables[arguments.what]()

@@ -8,8 +8,8 @@ least. "Cannot be told apart" means that the 95 % interval of that difference do
 Monte Carlo's choice is the luckiest on its own replications, so this is hard to pass, also for
 Monte Carlo itself: the yardstick is a second Monte Carlo on other replications.
 
-A single LOS says little. So both are played again on replications that are drawn, with replacement,
-from those that were simulated (bootstrap).
+A single LOS says little. So all designs are simulated in some replications, and the methods are
+played many times on replications that are drawn from these with replacement (bootstrap).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rich.console import Console
 from benchmarks.mapping import markdown
 from cloudarena.catalogue import FOLDER, STUDY, read_yaml
 from cloudarena.experiments.compare import Estimate, interval
-from cloudarena.experiments.study import design_text, read_study
+from cloudarena.experiments.study import LoadedStudy, read_study
 from cloudarena.experiments.tuning import ScenarioProblem
 from cloudarena.optimize import Objective, Problem, Selection, los, monte_carlo
 from cloudarena.optimize.selection import knee_scores
@@ -35,7 +35,10 @@ OBJECTIVES = (
     ("total_cost_usd",),
     ("response_p95_s", "cost_usd"),
 )
+METRICS = ("response_p95_s", "cost_usd", "total_cost_usd")
 TENTH = 10
+MOST_PLAYED = 2000
+"""Replications beyond Monte Carlo's that LOS may ask for, for the few that stay ahead."""
 progress = Console(stderr=True)
 
 
@@ -72,101 +75,65 @@ def behind(values: np.ndarray, proper: Selection, design: int) -> Estimate:
     return interval(scores[0] - scores[1])
 
 
-def simulation(spec: str, designs: int, replications: int, runs: int) -> str:
-    """Two tables: the choices, and how often they cannot be told from Monte Carlo's."""
+def simulate(spec: str, designs: int, replications: int) -> tuple[LoadedStudy, Any]:
+    """The study, and the metrics of its designs: (designs, replications, METRICS)."""
     study = read_study({"spec": spec, **read_yaml(FOLDER / f"{STUDIED}{STUDY}", STUDIED)})
     if designs < len(study.space(0)):
         study = study._replace(study=study.study.model_copy(update={"sample": designs}))
     space = study.space(0)
-    names = sorted({name for wanted in OBJECTIVES for name in wanted})
-    everything = study.objectives(names)
+    problem = ScenarioProblem(study, space, study.objectives(METRICS))
+    values = np.empty((len(space), replications, len(METRICS)))
     start = time.perf_counter()
-    simulated = ScenarioProblem(study, space, everything)
-    values = np.empty((len(space), replications, len(everything)))
     for replication in range(replications):
-        values[:, replication : replication + 1] = simulated.evaluate(
-            range(len(space)), [replication]
-        )
+        values[:, [replication]] = problem.evaluate(range(len(space)), [replication])
         words = f"replication {replication + 1} of {replications}"
         progress.print(f"{words}, {time.perf_counter() - start:,.0f} s", style="dim")
-    choices, shares = [], []
+    return study, values
+
+
+def simulation(spec: str, designs: int, replications: int, played: int, runs: int) -> str:
+    """A row for each set of objectives."""
+    study, values = simulate(spec, designs, replications)
+    return table(study, values, played, runs)
+
+
+def table(study: LoadedStudy, values: Any, played: int, runs: int) -> str:
+    """A row for each set of objectives: LOS, and another Monte Carlo, against Monte Carlo."""
+    rows = []
     for wanted in OBJECTIVES:
-        objectives = study.objectives(wanted)
-        some = values[:, :, [names.index(name) for name in wanted]]
-        others = ScenarioProblem(study, space, objectives, seed=10**6)
-        progress.print(f"LOS by {', '.join(wanted)}", style="dim")
-        choices.append(_choices(some, objectives, tenth(others, replications), space))
-        shares.append(_shares(some, objectives, runs))
-    return _tables(choices, shares, len(space), replications, runs)
-
-
-def _choices(
-    values: np.ndarray, objectives: tuple[Objective, ...], quick: Selection, space: Any
-) -> list[str]:
-    """A row: both choices, and how far that of LOS is behind."""
-    count = values.shape[1]
-    everything = Played(values, objectives, np.arange(count))
-    proper = monte_carlo(everything, replications=count, final_rule=rule_for(objectives))
-    gap = behind(values, proper, quick.best)
-    is_equal = bool((values[quick.best] == values[proper.best]).all())
-    rank = knee_scores(values.mean(axis=1), proper.front.mean).argsort().argsort()[quick.best] + 1
-    verdict = "equal" if is_equal else "not told apart" if gap.low <= 0.0 else "behind"
-    return [
-        ", ".join(objective.name for objective in objectives),
-        design_text(space[proper.best]),
-        design_text(space[quick.best]),
-        f"{len(quick.selected):,}"
-        + (", in it" if proper.best in quick.selected else ", not in it"),
-        f"{gap.low:+.3g} to {gap.high:+.3g}: {verdict}",
-        f"{rank:,}",
-        f"{quick.evaluations:,}",
+        progress.print(", ".join(wanted), style="dim")
+        some = values[:, :, [METRICS.index(name) for name in wanted]]
+        rows.append([", ".join(wanted), *_row(some, study.objectives(wanted), played, runs)])
+    header = [
+        "objectives",
+        "evaluations of Monte Carlo",
+        "of LOS",
+        "selected by LOS",
+        "with Monte Carlo's choice",
+        "choice not told apart",
+        "equal",
+        "another Monte Carlo: not told apart",
+        "equal",
     ]
+    return markdown(header, rows)
 
 
-def _shares(values: np.ndarray, objectives: tuple[Objective, ...], runs: int) -> list[str]:
-    """A row: how often LOS, and another Monte Carlo, cannot be told from Monte Carlo."""
+def _row(values: Any, objectives: tuple[Objective, ...], played: int, runs: int) -> list[str]:
     count = values.shape[1]
-    same, level = np.zeros(2), np.zeros(2)
+    seen = np.zeros((runs, 7))
     for seed in range(runs):
-        rng = np.random.default_rng(seed)
-        drawn, other = rng.integers(0, count, (2, 1000 + count))
-        everything = Played(values, objectives, drawn)
-        proper = monte_carlo(everything, replications=count, final_rule=rule_for(objectives))
-        again = monte_carlo(
-            Played(values, objectives, other), replications=count, final_rule=rule_for(objectives)
+        drawn, other = np.random.default_rng(seed).integers(0, count, (2, played + MOST_PLAYED))
+        everything, others = (Played(values, objectives, order) for order in (drawn, other))
+        proper, again = (
+            monte_carlo(problem, replications=played, final_rule=rule_for(objectives))
+            for problem in (everything, others)
         )
-        quick = tenth(Played(values, objectives, other), count, seed)
-        for place, selection in enumerate((quick, again)):
-            seen = values[:, drawn[:count]]
-            same[place] += bool((seen[selection.best] == seen[proper.best]).all())
-            level[place] += behind(seen, proper, selection.best).low <= 0.0
-    cells = [f"{part:.2f}" for pair in zip(level / runs, same / runs, strict=True) for part in pair]
-    return [", ".join(objective.name for objective in objectives), *cells]
-
-
-def _tables(
-    choices: list[list[str]], shares: list[list[str]], designs: int, replications: int, runs: int
-) -> str:
-    first = markdown(
-        [
-            "objectives",
-            f"Monte Carlo's choice ({designs * replications:,} evaluations)",
-            "choice of LOS",
-            "LOS selected; Monte Carlo's choice",
-            "LOS behind, paired, 95 %",
-            "its rank",
-            "evaluations of LOS",
-        ],
-        choices,
-    )
-    second = markdown(
-        [
-            f"{runs} draws",
-            "LOS not told apart",
-            "equal",
-            "another Monte Carlo not told apart",
-            "equal",
-        ],
-        shares,
-    )
-    return f"{first}\n{second}"
+        quick = tenth(others, played, seed)
+        on = values[:, drawn[:played]]
+        seen[seed, :3] = quick.evaluations, len(quick.selected), proper.best in quick.selected
+        for place, selection in ((3, quick), (5, again)):
+            is_equal = bool((on[selection.best] == on[proper.best]).all())
+            seen[seed, place:][:2] = behind(on, proper, selection.best).low <= 0.0, is_equal
+    mean = seen.mean(axis=0)
+    cells = [f"{len(values) * played:,}", f"{mean[0]:,.0f}", f"{mean[1]:,.0f}"]
+    return [*cells, *(f"{share:.2f}" for share in mean[2:])]

@@ -45,8 +45,8 @@ def test_the_front_is_drawn_in_order_with_its_layers():
 def test_the_cost_of_a_claim_rises_with_the_selected():
     chart = cost_chart([("los", 500, 0.9), ("nsga2", 500, float("nan"))], [4, 2, 2, 8], 100, 10)
     curve, point = chart.series
-    assert list(curve.x) == [120, 140, 180]
-    assert list(curve.y) == [2 / 5, 3 / 5, 4 / 5]
+    assert list(curve.x) == [100, 120, 140, 180]
+    assert list(curve.y) == [0, 2 / 5, 3 / 5, 4 / 5]
     assert (point.name, point.x, point.y) == ("los", [500], [0.9])
 
 

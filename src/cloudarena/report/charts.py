@@ -39,6 +39,7 @@ class Chart(NamedTuple):
     series: Sequence[Series]
     marks: Sequence[tuple[float, str]] = ()
     y_range: tuple[float, float] | None = None
+    x_from_zero: bool = False
 
     def plain(self) -> dict[str, Any]:
         """Plain values for JSON, six digits each."""
@@ -142,7 +143,7 @@ def cost_chart(
     series = []
     draws = np.sort(np.asarray(needed, np.float64))
     if len(draws):
-        sizes = np.unique(draws)
+        sizes = np.unique(np.append(draws, 0.0))  # from the first look on, which selects nothing
         share = np.searchsorted(draws, sizes, side="right") / (len(draws) + 1)
         series.append(
             Series(
@@ -163,6 +164,7 @@ def cost_chart(
         "alignment probability",
         series,
         y_range=(0.0, 1.0),
+        x_from_zero=True,
     )
 
 
@@ -181,7 +183,7 @@ def allocation_chart(rounds: ArrayLike, labels: Sequence[str] = ()) -> Chart:
     series = [Series(texts[place], number, counts[:, place]) for place in own]
     if len(others):
         series.append(Series("mean of the others", number, counts[:, others].mean(axis=1)))
-    return Chart("Allocation over rounds", "", "round", "replications", series)
+    return Chart("Allocation over rounds", "", "round", "replications", series, x_from_zero=True)
 
 
 def time_charts(timelines: Sequence[Mapping[str, Any]]) -> list[Chart]:

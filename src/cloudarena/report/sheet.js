@@ -42,7 +42,7 @@
       legend: { show: named, top: 0, left: 0, itemWidth: 18, itemHeight: 9, itemGap: 12, type: "scroll",
         textStyle: { color: theme.muted, width: 260, overflow: "truncate" }, pageTextStyle: { color: theme.muted } },
       grid: { left: Math.min(90, labels + 34), right: 20, top: named ? 34 : 12, bottom: 44, outerBoundsMode: "none" },
-      xAxis: { ...axis(chart.x), nameGap: 26 },
+      xAxis: { ...axis(chart.x), scale: !chart.x_from_zero, nameGap: 26 },
       yAxis: { ...axis(chart.y, chart.y_range), nameGap: Math.min(72, labels + 16) },
       tooltip: {
         ...tooltipStyle(), trigger: "item",
