@@ -42,6 +42,14 @@ def test_the_front_is_drawn_in_order_with_its_layers():
     assert len(large.series[0].x) <= MOST_POINTS
 
 
+def test_a_front_over_several_orders_of_magnitude_is_logarithmic():
+    means = np.array([[1.0, 5.0], [3.0, 100.1]])
+    chart = front_chart(["a", "b"], means, [0, 0], means, means[0])
+    assert (chart.x_log, chart.y_log) == (False, True)
+    below = front_chart(["a", "b"], -means, [0, 0], -means, -means[0])
+    assert not below.y_log
+
+
 def test_the_cost_of_a_claim_rises_with_the_selected():
     chart = cost_chart([("los", 500, 0.9), ("nsga2", 500, float("nan"))], [4, 2, 2, 8], 100, 10)
     curve, point = chart.series

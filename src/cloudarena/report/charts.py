@@ -15,6 +15,8 @@ MOST_POINTS = 2000
 """Points of a series; of more, every n-th is drawn."""
 SHOWN_LAYERS = 3
 """Layers that have a colour of their own; the others are grey."""
+WIDE = 20.0
+"""How many times the least the largest may be on an axis that is not logarithmic."""
 SHOWN_DESIGNS = 6
 """Designs that have a line of their own in an allocation."""
 
@@ -40,6 +42,8 @@ class Chart(NamedTuple):
     marks: Sequence[tuple[float, str]] = ()
     y_range: tuple[float, float] | None = None
     x_from_zero: bool = False
+    x_log: bool = False
+    y_log: bool = False
 
     def plain(self) -> dict[str, Any]:
         """Plain values for JSON, six digits each."""
@@ -106,7 +110,9 @@ def front_chart(
     star = np.asarray(chosen, np.float64).reshape(2)
     series.append(Series("chosen", star[:1], star[1:], "star"))
     hint = "layers at the first look, the front as evaluated last" if len(points) else ""
-    return Chart("Front and layers", hint, names[0], names[1], series)
+    everything = np.concatenate((points, best))
+    x_log, y_log = (_is_wide(everything[:, axis]) for axis in (0, 1))
+    return Chart("Front and layers", hint, names[0], names[1], series, x_log=x_log, y_log=y_log)
 
 
 def order_chart(curve: OrderCurve, omega: str, by_layers: bool = True) -> Chart:
@@ -219,6 +225,11 @@ def reduction_charts(
         lines = [Series(title.lower(), counts, values), chosen]
         charts.append(Chart(title, y, "metrics", title.lower(), lines, y_range=y_range))
     return charts
+
+
+def _is_wide(values: NDArray[np.float64]) -> bool:
+    """Whether values are better seen on a logarithmic axis, lest a few push the rest together."""
+    return bool(values.min() > 0.0 and values.max() > WIDE * values.min())
 
 
 def _floats(values: ArrayLike) -> NDArray[np.float64]:

@@ -222,7 +222,7 @@ def _front_table(tuning: Tuning) -> Table:
     heads, rows, marked, left_out = _rows(tuning, SHOWN_FRONT)
     title = f"{tuning.study.name}: the front of {len(tuning.selection.selected):,} selected designs"
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column(heads[0])
+    table.add_column(heads[0], overflow="fold")
     for name in heads[1:]:
         table.add_column(name, justify="right", no_wrap=True)
     for place, row in enumerate(rows):
