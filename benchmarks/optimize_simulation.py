@@ -6,7 +6,9 @@ Monte Carlo's replications, pair by pair with Monte Carlo's own choice: by the o
 several by the sum of objectives, each stretched over Monte Carlo's front, of which the knee has the
 least. "Cannot be told apart" means that the 95 % interval of that difference does not lie above 0.
 Monte Carlo's choice is the luckiest on its own replications, so this is hard to pass, also for
-Monte Carlo itself: the yardstick is a second Monte Carlo on other replications.
+Monte Carlo itself: the yardstick is a second Monte Carlo on other replications. "Regret" is how far
+a choice is behind the best by all replications that were simulated, in per cent of the objective or
+of the range of the front.
 
 A single LOS says little. So all designs are simulated in some replications, and the methods are
 played many times on replications that are drawn from these with replacement (bootstrap).
@@ -26,6 +28,7 @@ from cloudarena.experiments.compare import Estimate, interval
 from cloudarena.experiments.study import LoadedStudy, read_study
 from cloudarena.experiments.tuning import ScenarioProblem
 from cloudarena.optimize import Objective, Problem, Selection, los, monte_carlo
+from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.selection import knee_scores
 
 STUDIED = "tiers/rubis-hour"
@@ -112,15 +115,21 @@ def table(study: LoadedStudy, values: Any, played: int, runs: int) -> str:
         "with Monte Carlo's choice",
         "choice not told apart",
         "equal",
+        "regret",
         "another Monte Carlo: not told apart",
         "equal",
+        "regret",
     ]
     return markdown(header, rows)
 
 
 def _row(values: Any, objectives: tuple[Objective, ...], played: int, runs: int) -> list[str]:
     count = values.shape[1]
-    seen = np.zeros((runs, 7))
+    seen = np.zeros((runs, 9))
+    truth = values.mean(axis=1)
+    scores = knee_scores(truth, truth[front_of(truth)])
+    unit = scores.min() + truth.min() if len(objectives) == 1 else 1.0
+    regret = 100.0 * (scores - scores.min()) / unit
     for seed in range(runs):
         drawn, other = np.random.default_rng(seed).integers(0, count, (2, played + MOST_PLAYED))
         everything, others = (Played(values, objectives, order) for order in (drawn, other))
@@ -131,9 +140,11 @@ def _row(values: Any, objectives: tuple[Objective, ...], played: int, runs: int)
         quick = tenth(others, played, seed)
         on = values[:, drawn[:played]]
         seen[seed, :3] = quick.evaluations, len(quick.selected), proper.best in quick.selected
-        for place, selection in ((3, quick), (5, again)):
+        for place, selection in ((3, quick), (6, again)):
             is_equal = bool((on[selection.best] == on[proper.best]).all())
-            seen[seed, place:][:2] = behind(on, proper, selection.best).low <= 0.0, is_equal
+            is_level = behind(on, proper, selection.best).low <= 0.0
+            seen[seed, place : place + 3] = is_level, is_equal, regret[selection.best]
     mean = seen.mean(axis=0)
     cells = [f"{len(values) * played:,}", f"{mean[0]:,.0f}", f"{mean[1]:,.0f}"]
-    return [*cells, *(f"{share:.2f}" for share in mean[2:])]
+    cells += [f"{share:.2f}" for share in mean[2:]]
+    return [*cells[:6], f"{mean[5]:.2f} %", *cells[7:9], f"{mean[8]:.2f} %"]
