@@ -13,9 +13,10 @@ true, on problems whose truth is known.
 ``python -m benchmarks.optimize metrics [--runs 20] [--out FILE]``: how many of many metrics need be
 measured, and how well they find the best strategies.
 
-``python -m benchmarks.optimize simulation [--spec tiers/rubis-hour] [--objectives total_cost_usd]
-[--replications 25] [--out FILE]``: LOS on the 400 designs of a real simulation, against Monte Carlo
-at ten times its evaluations. Its replications are not those of Monte Carlo.
+``python -m benchmarks.optimize simulation [--spec tiers/rubis-hour] [--designs 100]
+[--replications 10] [--played 100] [--runs 20] [--out FILE]``: LOS on a real simulation, against
+Monte Carlo at ten times its evaluations (``optimize_simulation.py``). All of it:
+``--designs 400 --replications 40 --runs 100``.
 """
 
 from __future__ import annotations
@@ -31,17 +32,12 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.mapping import markdown
-from cloudarena.catalogue import FOLDER, STUDY, read_yaml
+from benchmarks.optimize_simulation import STUDIED, simulation
 from cloudarena.engine.streams import stream
-from cloudarena.experiments.compare import interval
-from cloudarena.experiments.study import design_text, read_study
-from cloudarena.experiments.tuning import ScenarioProblem
 from cloudarena.files import write_text
 from cloudarena.optimize import (
     ClusterModel,
     Compositions,
-    Progress,
-    Remembered,
     blind_pick,
     los,
     monte_carlo,
@@ -61,7 +57,6 @@ NAIVE_SHARES = 20
 """The naive loop is timed on so few, and scaled."""
 REPEATS = 5
 CLAIM_NOISES = (0.1, 0.5, 2.5)
-STUDIED = "tiers/rubis-hour"
 progress = Console(stderr=True)
 
 
@@ -316,41 +311,6 @@ def metrics(runs: int) -> str:
     return markdown(header, rows)
 
 
-def simulation(spec: str, objectives: list[str], replications: int) -> str:
-    """Monte Carlo on all designs of a scenario, and LOS at a tenth of that."""
-    study = read_study(spec)
-    if spec != STUDIED:
-        study = read_study({"spec": spec, **read_yaml(FOLDER / f"{STUDIED}{STUDY}", STUDIED)})
-    space, wanted = study.space(0), study.objectives(objectives)
-    everything = Remembered(ScenarioProblem(study, space, wanted, seed=0))
-    start = time.perf_counter()
-
-    def watch(state: Progress) -> None:
-        share = f"{state.evaluations:,} of {state.expected:,}"
-        progress.print(f"{share}, {time.perf_counter() - start:,.0f} s", style="dim")
-
-    # The one that costs little goes first, so that its mistakes show early.
-    budget = everything.size * replications // 10
-    others = ScenarioProblem(study, space, wanted, seed=10**6)
-    rule = "knee" if len(wanted) > 1 else "first_objective"
-    quick = los(others, rough=2, evaluations=budget, final_rule=rule, watcher=watch)
-    proper = monte_carlo(everything, replications=replications, final_rule=rule, watcher=watch)
-    values = everything.evaluate([proper.best, quick.best], range(replications))
-    rows = []
-    for place, (name, selection) in enumerate((("Monte Carlo", proper), ("LOS", quick))):
-        on_front = "yes" if selection.best in proper.front.designs else "no"
-        means = [f"{mean:.4g}" for mean in values[place].mean(axis=0)]
-        text = design_text(everything.design(selection.best))
-        rows.append([name, text, *means, on_front, f"{selection.evaluations:,}"])
-    gaps = [interval(values[1, :, k] - values[0, :, k]) for k in range(len(wanted))]
-    paired = [f"{gap.low:+.3g} to {gap.high:+.3g}" for gap in gaps]
-    ratio = f"{proper.evaluations / quick.evaluations:.1f} x fewer"
-    rows.append(["difference, paired, 95 %", "", *paired, "", ratio])
-    names = [objective.name for objective in wanted]
-    header = ["method", "choice", *names, "on Monte Carlo's front", "evaluations"]
-    return markdown(header, rows)
-
-
 def shown(seconds: float) -> str:
     """Seconds, or milliseconds if they are few."""
     return f"{seconds:.2f} s" if seconds >= 1.0 else f"{1000.0 * seconds:.3g} ms"
@@ -360,8 +320,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("what", choices=("speed", "methods", "claims", "metrics", "simulation"))
     parser.add_argument("--spec", default=STUDIED, help="the scenario, for simulation")
-    parser.add_argument("--objectives", default="total_cost_usd", help="its metrics")
-    parser.add_argument("--replications", type=int, default=25, help="of Monte Carlo, there")
+    parser.add_argument("--designs", type=int, default=100, help="of its 400, there")
+    parser.add_argument("--replications", type=int, default=10, help="simulated, there")
+    parser.add_argument(
+        "--played", type=int, default=100, help="replications of Monte Carlo, there"
+    )
     parser.add_argument("--runs", type=int, default=20, help="seeds, for all but speed")
     parser.add_argument("--out", type=Path, help="writes the table there")
     arguments = parser.parse_args()
@@ -371,7 +334,11 @@ def main() -> None:
         "claims": lambda: claims(arguments.runs),
         "metrics": lambda: metrics(arguments.runs),
         "simulation": lambda: simulation(
-            arguments.spec, arguments.objectives.split(","), arguments.replications
+            arguments.spec,
+            arguments.designs,
+            arguments.replications,
+            arguments.played,
+            arguments.runs,
         ),
     }
     table = tables[arguments.what]()

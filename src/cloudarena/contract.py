@@ -89,6 +89,8 @@ class Plot(NamedTuple):
     x: str
     y: str
     unit: str
+    marks: tuple[str, str] | None = None
+    """A table and a column of it: at these times there are vertical lines."""
 
 
 class TradeOff(NamedTuple):

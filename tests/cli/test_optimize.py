@@ -1,6 +1,7 @@
 """``cloudarena optimize`` and ``metrics reduce``: what people type, and what they get."""
 
 import json
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -102,11 +103,52 @@ def test_a_scenario_without_a_study_tries_its_policies(cloudarena, study):
 def test_shares_in_closed_form(cloudarena, tmp_path):
     code, out, _ = cloudarena(
         "optimize", "clusters/ligo-20", "--method", "los", "--evaluations", 300_000,
-        "--objectives", "makespan_s,memory", "--out", tmp_path / "r",
+        "--objectives", "makespan_s,memory_mb", "--out", tmp_path / "r",
     )  # fmt: skip
     assert code == 0
     assert "27,132 designs" in " ".join(out.split())
-    assert not (tmp_path / "r" / "winner.yaml").exists()
+    code, out, _ = cloudarena("run", tmp_path / "r" / "winner.yaml", "--json")
+    assert code == 0
+    assert json.loads(out)["policy"].startswith("fixed:shares=")
+
+
+def test_nsga2_without_pymoo_says_how_to_get_it(cloudarena, study, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymoo", None)
+    monkeypatch.setitem(sys.modules, "pymoo.algorithms.moo.nsga2", None)
+    code, out, err = cloudarena(
+        "optimize", study, "--method", "nsga2", "--workers", 1, "--out", tmp_path / "no"
+    )
+    assert code == 2
+    assert out == ""
+    assert err.splitlines() == [
+        "error: nsga2: needs pymoo, which is not installed: pip install 'cloudarena[opt]'"
+    ]
+    assert not (tmp_path / "no").exists()
+
+
+def test_nsga2(cloudarena, study, tmp_path):
+    pytest.importorskip("pymoo")
+    code, out, _ = cloudarena(
+        "optimize", study, "--method", "nsga2", "--evaluations", 50, "--workers", 1, "--json",
+        "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert code == 0
+    summary = json.loads(out)
+    assert summary["method"] == "nsga2"
+    assert summary["alignment_probability"] is None
+    assert summary["evaluations"] <= 50
+    assert (tmp_path / "r" / "winner.yaml").exists()
+
+
+def test_kim_nelson_gives_what_it_has_when_evaluations_run_out(cloudarena, study):
+    code, out, _ = cloudarena(
+        "optimize", study, "--method", "kim-nelson", "--indifference", 1e-6, "--evaluations", 60,
+        "--workers", 1, "--json",
+    )  # fmt: skip
+    assert code == 0
+    summary = json.loads(out)
+    assert summary["alignment_probability"] is None
+    assert "60 evaluations are not enough for the guarantee" in summary["remark"]
 
 
 @pytest.mark.parametrize(
@@ -160,6 +202,24 @@ def test_metrics_are_reduced_to_so_many(cloudarena, table, tmp_path):
     assert summary["held_out"]["correlation"] > 0.8
     assert "Alignment probability" in (tmp_path / "r" / "report.html").read_text()
     assert json.loads((tmp_path / "r" / "metrics.json").read_text()) == summary
+
+
+def test_what_was_asked_for_and_cannot_be_had_is_said(cloudarena, tmp_path):
+    """Of metrics that say the same, one is enough; chance cannot be predicted at all."""
+    rng = np.random.default_rng(0)
+    file = tmp_path / "twins.csv"
+    file.write_text("a,b\n" + "".join(f"{v},{2 * v}\n" for v in rng.random(40)))
+    code, out, _ = cloudarena("metrics", "reduce", file, "--keep", 2, "--json")
+    assert code == 0
+    summary = json.loads(out)
+    assert summary["keep"] == 1
+    assert summary["remark"].startswith("2 were asked for, but the score follows from 1")
+    noise = tmp_path / "noise.csv"
+    rows = rng.random((40, 60)).tolist()
+    head = ",".join(f"m{k}" for k in range(60))
+    noise.write_text("\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    _, out, _ = cloudarena("metrics", "reduce", noise, "--ap", 0.99, "--json")
+    assert "A probability of 0.99 is out of reach" in json.loads(out)["conclusion"]
 
 
 def test_or_to_as_few_as_reach_a_probability(cloudarena, table):

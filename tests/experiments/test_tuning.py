@@ -124,7 +124,16 @@ def test_without_a_study_all_policies_are_tried():
 
 
 def test_the_studies_of_the_catalogue():
-    assert studies() == ["clusters/ligo-20", "tiers/rubis-hour", "vm/azure-like-10k"]
+    assert studies() == [
+        "clusters/ligo-20",
+        "faas/edge-energy",
+        "tiers/rubis-hour",
+        "vm/azure-like-10k",
+    ]
+    weights = read_study("faas/edge-energy")
+    assert len(weights.space(0)) == 6 * 7 * 3 * 2
+    names = [one.name for one in weights.objectives(None)]
+    assert names == ["energy_j_per_invocation", "response_p95_s"]
     thresholds = read_study("tiers/rubis-hour")
     space = thresholds.space(0)
     assert len(space) == 400
@@ -148,15 +157,51 @@ def test_shares_of_vms_in_closed_form():
     assert summary["designs"] == 27_132
     assert sum(summary["chosen"][0]["share"]) == 20
     assert summary["times_fewer_than_monte_carlo"] > 10
-    assert tuning.winning_scenario is None
     many = {"shares": {"vms": 128, "sample": {"uniform": 100}}}
     assert tune(many, "los", evaluations=40_000).selection.designs == 3150
+
+
+@pytest.mark.parametrize("tasks", [[300, 200], [300.5, 0.25]])
+def test_the_winning_share_as_a_spec_runs_as_the_model_says(tasks):
+    """Without variation a run is the model; parts of a task keep the work of their class."""
+    shares = {"vms": 9, "tasks": tasks, "seconds": [2, 3], "memory": [80, 90], "variation": 0}
+    tuning = tune({"shares": shares}, "los", evaluations=100)
+    share = tuning.winner
+    spec = yaml.safe_load(yaml.safe_dump(tuning.winning_scenario.model_dump(mode="json")))
+    assert spec["policy"] == f"fixed:shares={share[0]}-{share[1]}"
+    metrics = cloudarena.simulate(cloudarena.load(spec)).metrics
+    for name in ("makespan_s", "memory_mb"):
+        expected = tuning.selection.summary()["objectives"][name]["mean"]
+        assert metrics[name] == pytest.approx(expected)
+    makespan = max(2 * tasks[0] / share[0], 3 * tasks[1] / share[1])
+    assert metrics["makespan_s"] == pytest.approx(makespan)
+
+
+def test_the_winning_share_as_a_spec_has_the_chosen_figures_on_average():
+    tuning = tune("clusters/ligo-20", "los", evaluations=300_000)
+    scenario = tuning.winning_scenario
+    assert scenario.classes[0].name == "template-bank"
+    runs = [cloudarena.simulate(scenario, seed=seed, record="none").metrics for seed in range(300)]
+    for name, value in tuning.selection.summary()["objectives"].items():
+        values = np.array([run[name] for run in runs])
+        error = np.hypot(values.std() / 300**0.5, (value["high"] - value["low"]) / 3.92)
+        assert abs(values.mean() - value["mean"]) < 4 * error
+
+
+def test_changes_reach_into_shares():
+    tuning = tune("clusters/ligo-20", "los", evaluations=60_000, overrides=["vms=16"])
+    assert tuning.selection.designs == 5_005
+    with pytest.raises(SpecError, match="unknown key 'vm'"):
+        tune("clusters/ligo-20", "los", overrides=["vm=16"])
 
 
 @pytest.mark.parametrize(
     ("study", "message"),
     [
-        ({"designs": {}}, "spec: is required"),
+        ({"where": []}, "spec: is required"),
+        ({"spec": SCENARIO, "designs": {}}, "designs: an empty mapping is not allowed: at least"),
+        ({"shares": {"vms": 9, "names": ["a"]}}, "names: 1 names are not allowed: 7, another for"),
+        ({"shares": {"vms": 9, "tasks": [-1]}}, "tasks.* is not allowed: more than 0"),
         ({"spec": SCENARIO, "design": {}}, "unknown key 'design'. Did you mean 'designs'?"),
         ({"spec": "tiers/rubis-our"}, "Did you mean 'tiers/rubis-hour'?"),
         (

@@ -199,6 +199,71 @@ def test_kim_and_nelson_without_noise_need_the_first_round_only():
     assert selection.alignment.good == "the designs within 0.5 of the best by objective_1"
 
 
+def test_kim_and_nelson_without_enough_evaluations_claim_nothing():
+    problem = NormalProblem([2.0, 1.0, 9.0], 1.0)
+    selection = kim_nelson(problem, indifference=1e-3, evaluations=50)
+    assert selection.evaluations == problem.calls == 48  # three designs, so three at a time
+    assert selection.selected.tolist() == [0, 1, 2]
+    assert selection.chosen.tolist() == [1]
+    assert str(selection.alignment) == "no claim"
+    assert selection.summary()["alignment_probability"] is None
+    assert "50 evaluations are not enough for the guarantee: 3 designs" in selection.remark
+
+
+class Twins(NormalProblem):
+    """Designs of which each behaves exactly as one of a few, in every replication."""
+
+    def __init__(self, truth, spread, kinds):
+        super().__init__(truth, spread)
+        self.size = len(kinds)
+        self.kinds = np.array(kinds)
+
+    def simulate(self, designs, replications):
+        return super().simulate(self.kinds[designs], replications)
+
+
+TWINS = [0, 1, 0, 2, 2, 1, 0, 3]
+
+
+def test_equals_count_as_one_design():
+    """Whichever of them is taken, it is not worse; and they do not use up all evaluations."""
+    truth = np.array([0.0, 4.0, 5.0, 6.0])
+    alone = ocba(NormalProblem(truth, 2.0), evaluations=100, first=5)
+    twins = ocba(Twins(truth, 2.0, TWINS), evaluations=200, first=5)
+    assert twins.best == 0
+    assert twins.alignment.probability > 0.99
+    assert twins.alignment.probability == pytest.approx(alone.alignment.probability, abs=0.01)
+    last = twins.rounds[-1]
+    for kind in range(4):
+        assert len(set(last[np.array(TWINS) == kind])) == 1  # in step
+    assert 200 - 3 < twins.evaluations <= 200
+    top = ocba_m(Twins(truth, 2.0, TWINS), top=2, evaluations=200, first=5)
+    assert set(top.chosen) < {0, 2, 6}
+    assert top.alignment.probability > 0.99
+    three = ocba_m(Twins(truth, 2.0, TWINS), top=3, evaluations=200, first=5)
+    assert set(three.chosen) == {0, 2, 6}
+    assert three.alignment.probability > 0.9
+
+
+def test_equals_on_a_front_count_as_one_design():
+    truth = np.array([[0.0, 9.0], [9.0, 0.0], [9.5, 9.5], [3.0, 3.0]])
+    alone = mocba(NormalProblem(truth, 1.0), evaluations=100, first=5)
+    twins = mocba(Twins(truth, 1.0, TWINS), evaluations=200, first=5)
+    assert twins.selected.tolist() == [0, 1, 2, 5, 6, 7]
+    assert twins.alignment.probability == pytest.approx(alone.alignment.probability, abs=0.02)
+    assert twins.alignment.probability > 0.9
+
+
+def test_designs_that_are_all_equal():
+    same = Twins(np.array([1.0, 2.0]), 1.0, [0] * 7)
+    assert ocba(same, evaluations=100, first=5).alignment.probability == 1.0
+    assert ocba_m(same, top=2, evaluations=100, first=5).alignment.probability == 1.0
+    both = Twins(np.array([[1.0, 2.0]]), 1.0, [0] * 7)
+    selection = mocba(both, evaluations=100, first=5)
+    assert selection.alignment.probability == 1.0
+    assert len(selection.selected) == 7
+
+
 def test_halving_halves():
     problem = NormalProblem(np.arange(16.0), 0.1)
     selection = successive_halving(problem, evaluations=640)
@@ -226,8 +291,8 @@ def test_halving_halves():
         (lambda p: mocba(p, evaluations=20), "evaluations: 20 are not enough"),
         (lambda p: kim_nelson(p, indifference=0.0), "indifference: 0.0 is not allowed"),
         (
-            lambda p: kim_nelson(p, indifference=1e-3, evaluations=50),
-            "evaluations: 50 are not enough",
+            lambda p: kim_nelson(p, indifference=1e-3, evaluations=29),
+            "evaluations: 29 are not enough",
         ),
         (lambda p: successive_halving(p, evaluations=5), "evaluations: 5 are not enough"),
         (

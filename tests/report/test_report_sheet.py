@@ -6,18 +6,22 @@ import re
 import numpy as np
 import pytest
 
+import cloudarena
 from cloudarena.experiments.tuning import tune
 from cloudarena.optimize.order import OrderCurve
 from cloudarena.report.charts import (
     MOST_POINTS,
+    Chart,
+    Series,
     allocation_chart,
     cost_chart,
     front_chart,
     order_chart,
     reduction_charts,
-    similarity_chart,
+    time_charts,
 )
 from cloudarena.report.sheet import Section, Sheet, html_table, render_sheet
+from cloudarena.report.timeline import timelines
 from cloudarena.report.tuning import tuning_sheet, tuning_tables
 
 NASTY = "</script><img src=x>&\"'"
@@ -38,11 +42,19 @@ def test_the_front_is_drawn_in_order_with_its_layers():
     assert len(large.series[0].x) <= MOST_POINTS
 
 
+def test_a_front_over_several_orders_of_magnitude_is_logarithmic():
+    means = np.array([[1.0, 5.0], [3.0, 100.1]])
+    chart = front_chart(["a", "b"], means, [0, 0], means, means[0])
+    assert (chart.x_log, chart.y_log) == (False, True)
+    below = front_chart(["a", "b"], -means, [0, 0], -means, -means[0])
+    assert not below.y_log
+
+
 def test_the_cost_of_a_claim_rises_with_the_selected():
     chart = cost_chart([("los", 500, 0.9), ("nsga2", 500, float("nan"))], [4, 2, 2, 8], 100, 10)
     curve, point = chart.series
-    assert list(curve.x) == [120, 140, 180]
-    assert list(curve.y) == [2 / 5, 3 / 5, 4 / 5]
+    assert list(curve.x) == [100, 120, 140, 180]
+    assert list(curve.y) == [0, 2 / 5, 3 / 5, 4 / 5]
     assert (point.name, point.x, point.y) == ("los", [500], [0.9])
 
 
@@ -55,9 +67,15 @@ def test_allocations_show_who_gets_the_most():
 
 
 def test_similarity_has_a_line_where_a_stage_begins():
-    chart = similarity_chart([0, 10, 20], [1.0, 0.4, 0.9], [10.0])
-    assert chart.marks == [(10.0, "")]
-    assert chart.plain()["series"][0]["y"] == [1.0, 0.4, 0.9]
+    """The timeline of a run with eLOS: how alike batches are, and the stages made of that."""
+    scenario = cloudarena.load("clusters/hfhc", {"vms": 9})
+    run = cloudarena.simulate(scenario, "elos:rough=2:selected=5:replications=20")
+    chart = time_charts(timelines(scenario, {run.policy: run.tables}))[-1]
+    assert chart.title == "Similarity of a batch to the one before, and where stages begin"
+    begins = np.array(run.tables["stages"]["begin_s"])
+    assert len(begins) > 2
+    assert [time for time, _ in chart.marks] == pytest.approx(begins / 60, abs=0.01)  # minutes
+    assert list(chart.series[0].y) == pytest.approx(run.tables["batches"]["similarity"], abs=1e-5)
 
 
 def test_reductions_have_three_curves():
@@ -67,7 +85,7 @@ def test_reductions_have_three_curves():
 
 
 def test_values_that_are_no_numbers_are_null():
-    chart = similarity_chart([0.0, 1.0], [float("nan"), 0.123456789])
+    chart = Chart("", "", "", "", [Series("", [0.0, 1.0], [float("nan"), 0.123456789])])
     assert chart.plain()["series"][0]["y"] == [None, 0.123457]
 
 
@@ -101,6 +119,13 @@ def test_the_page_has_the_charts_the_designs_and_the_answer(tuning):
     assert "Methods compared" in html
     assert "://" not in without_scripts(html)
     assert html == render_sheet(tuning_sheet(tuning))
+
+
+def test_the_winner_is_drawn_over_time():
+    study = {"spec": "clusters/hfhc", "designs": {"policy": ["equal", "greedy"]}}
+    tried = tune(study, "monte-carlo", evaluations=4, workers=1)
+    titles = [chart.title for chart in tuning_sheet(tried).sections[-1].charts]
+    assert titles == [plot.title for plot in tried.winning_scenario.plots]
 
 
 def test_a_single_objective_has_no_front_to_draw(tuning):

@@ -6,7 +6,8 @@ from cloudarena.catalogue import FOLDER, STUDY, read_yaml
 from cloudarena.experiments.compare import interval
 from cloudarena.experiments.study import read_study
 from cloudarena.experiments.tuning import ScenarioProblem
-from cloudarena.optimize import los, monte_carlo
+from cloudarena.optimize import Remembered, los, monte_carlo
+from cloudarena.optimize.selection import knee_scores
 
 SERVICE = {
     "scenario": "tiers",
@@ -30,22 +31,29 @@ SERVICE = {
 REPLICATIONS = 150
 
 
-@pytest.mark.slow
-def test_los_reaches_monte_carlos_choice_at_a_tenth_of_its_evaluations():
-    """The thresholds of ``tiers/rubis-hour`` on a small service; LOS has other replications.
-
-    Its choice is measured on Monte Carlo's replications, pair by pair: it costs no more than 2 %
-    more than Monte Carlo's own, which had the luck of being the least of fifty there. A tenth
-    must be enough for ten replications of a first look: with 40 replications of Monte Carlo, and
-    so two of the look, the choice of LOS among a hundred cost 2.6 % more.
-    """
+@pytest.fixture(scope="module")
+def study():
+    """The thresholds of ``tiers/rubis-hour`` on a small service."""
     thresholds = read_yaml(FOLDER / f"tiers/rubis-hour{STUDY}", "thresholds")
-    study = read_study({**thresholds, "spec": SERVICE, "sample": 50})
-    space, objectives = study.space(0), study.objectives(["total_cost_usd"])
-    everything = ScenarioProblem(study, space, objectives, seed=0)
-    proper = monte_carlo(everything, replications=REPLICATIONS)
+    return read_study({**thresholds, "spec": SERVICE, "sample": 50})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wanted", [["total_cost_usd"], ["response_p95_s", "cost_usd"]])
+def test_los_reaches_monte_carlos_choice_at_a_tenth_of_its_evaluations(study, wanted):
+    """LOS has other replications, and is measured on those of Monte Carlo, pair by pair.
+
+    By the objective, or with two by the score whose least is the knee of Monte Carlo's front: the
+    interval of the difference does not lie above 0, though Monte Carlo's own choice had the luck of
+    being the least of fifty there.
+    """
+    rule = "knee" if len(wanted) > 1 else "first_objective"
+    space, objectives = study.space(0), study.objectives(wanted)
+    everything = Remembered(ScenarioProblem(study, space, objectives, seed=0))
+    proper = monte_carlo(everything, replications=REPLICATIONS, final_rule=rule)
     others = ScenarioProblem(study, space, objectives, seed=10**6)
-    quick = los(others, rough=10, evaluations=proper.evaluations // 10)
+    quick = los(others, rough=7, evaluations=proper.evaluations // 10, final_rule=rule)
     assert quick.evaluations <= proper.evaluations / 10
-    values = everything.evaluate([proper.best, quick.best], range(REPLICATIONS))[:, :, 0]
-    assert interval(values[1] - values[0]).mean <= 0.02 * values[0].mean()
+    values = everything.evaluate([proper.best, quick.best], range(REPLICATIONS))
+    scores = knee_scores(values, proper.front.mean)
+    assert interval(scores[1] - scores[0]).low <= 0.0

@@ -62,7 +62,7 @@ def load(
     data, name, home = read_spec(spec)
     folder = home or folder
     for key, value in read_overrides(overrides).items():
-        _override(data, key, value)
+        override(data, key, value)
     kind = data.get("scenario")
     if kind is None:
         raise SpecError(f"{name}: scenario: is required: one of {', '.join(kinds())}")
@@ -72,6 +72,26 @@ def load(
 def read_overrides(overrides: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
     """Changes such as ``["oversubscription.cpu=1.15"]`` as a dict from key to value."""
     return dict(overrides if isinstance(overrides, Mapping) else map(_split_override, overrides))
+
+
+def override(data: dict[str, Any], key: str, value: Any) -> None:
+    """Sets ``machines[0].cores`` or ``buffer.budget_ticks`` in a raw description."""
+    parts: list[str | int] = [
+        int(number) if number else word
+        for word, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", key)
+    ]
+    here: Any = data
+    for part, following in itertools.pairwise(parts):
+        if isinstance(here, dict):
+            here = here.setdefault(part, [] if isinstance(following, int) else {})
+        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+            here = here[part]
+        else:
+            raise SpecError(f"--set {key}: there is no {part!r}")
+    last: Any = parts[-1]
+    if not (isinstance(here, dict) or (isinstance(here, list) and last in range(len(here)))):
+        raise SpecError(f"--set {key}: there is no {last!r}")
+    here[last] = value
 
 
 def read_spec(spec: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str, Path | None]:
@@ -127,23 +147,3 @@ def _split_override(text: str) -> tuple[str, Any]:
         return key, yaml.safe_load(value)
     except yaml.YAMLError:
         raise SpecError(f"--set {text!r} is not allowed: the value is not YAML") from None
-
-
-def _override(data: dict[str, Any], key: str, value: Any) -> None:
-    """Sets ``machines[0].cores`` or ``buffer.budget_ticks`` in a raw description."""
-    parts: list[str | int] = [
-        int(number) if number else word
-        for word, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", key)
-    ]
-    here: Any = data
-    for part, following in itertools.pairwise(parts):
-        if isinstance(here, dict):
-            here = here.setdefault(part, [] if isinstance(following, int) else {})
-        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
-            here = here[part]
-        else:
-            raise SpecError(f"--set {key}: there is no {part!r}")
-    last: Any = parts[-1]
-    if not (isinstance(here, dict) or (isinstance(here, list) and last in range(len(here)))):
-        raise SpecError(f"--set {key}: there is no {last!r}")
-    here[last] = value

@@ -109,8 +109,7 @@ def optimize(
     for part in tuning_tables(tuning):
         people().print(part, highlight=False)
     if out is not None:
-        names = " and ".join(f"{out}/{name}" for name in ("report.html", *_winner_names(tuning)))
-        people().print(f"wrote {names}", highlight=False)
+        people().print(f"wrote {out}/report.html and {out}/winner.yaml", highlight=False)
 
 
 @contextmanager
@@ -144,10 +143,6 @@ def _progress() -> Iterator[Callable[[str, Progress, Problem], None] | None]:
         yield watch
 
 
-def _winner_names(tuning: Tuning) -> tuple[str, ...]:
-    return () if tuning.winning_scenario is None else ("winner.yaml",)
-
-
 def _save(tuning: Tuning, out: Path) -> None:
     """Writes the report, all figures as JSON, every selected design, and the winner's spec."""
     import json
@@ -162,6 +157,5 @@ def _save(tuning: Tuning, out: Path) -> None:
         write_tuning_report(tuning, draft / "report.html")
         (draft / "optimize.json").write_text(json.dumps(tuning.summary(), indent=2) + "\n")
         pq.write_table(tuning.table(), draft / "designs.parquet", compression="zstd")
-        winner = tuning.winning_scenario
-        if winner is not None:
-            (draft / "winner.yaml").write_text(spec_yaml(winner, absolute=True), encoding="utf-8")
+        winner = spec_yaml(tuning.winning_scenario, absolute=True)
+        (draft / "winner.yaml").write_text(winner, encoding="utf-8")

@@ -259,6 +259,7 @@ def _replication(
 ) -> tuple[int, Measured]:
     """All policies on the work of one replication, which is made once."""
     needed = {plot.table for plot in scenario.plots}
+    needed |= {plot.marks[0] for plot in scenario.plots if plot.marks}
     results: Measured = []
     for policy in policies:
         first = replication == 0

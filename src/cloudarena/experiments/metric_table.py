@@ -89,6 +89,10 @@ class MetricReduction:
     """Strategies on which the metrics were chosen."""
     held_out: HeldOut | None
     options: dict[str, Any]
+    wanted: int | None
+    """Metrics that were asked for; None if a probability was."""
+    alignment: float
+    """The probability that was asked for, without a number of metrics."""
 
     @property
     def chosen(self) -> list[str]:
@@ -125,17 +129,31 @@ class MetricReduction:
                 for number, one in enumerate(self.reduction.steps, start=1)
             ],
             "held_out": None if self.held_out is None else self.held_out._asdict(),
+            "remark": self.remark,
             "conclusion": self.conclusion(),
         }
 
+    @property
+    def remark(self) -> str:
+        """What was asked for and cannot be had, in a sentence."""
+        if self.wanted is not None and len(self.chosen) < self.wanted:
+            return (
+                f"{self.wanted} were asked for, but the score follows from {len(self.chosen)}: "
+                "no other metric adds to it."
+            )
+        if self.wanted is None and self.reduction.alignment < self.alignment:
+            return f"A probability of {self.alignment:g} is out of reach; this comes nearest."
+        return ""
+
     def conclusion(self) -> str:
-        """In two sentences."""
+        """In two or three sentences."""
         wanted = self.options
         words = (
             f"Measure {len(self.chosen)} of {len(self.table.names)} metrics: the {wanted['s']} "
             f"best by prediction hold at least {wanted['k']} of the {wanted['g']} best strategies "
             f"with probability {self.reduction.alignment:.3g}."
         )
+        words = f"{words} {self.remark}".strip()
         if self.held_out is None:
             return f"{words} No strategies were held out to check that."
         held = self.held_out
@@ -225,7 +243,7 @@ def reduce_table(
     )
     check = _check(reduction, table, unseen, selected, good) if apart >= 2 else None
     options = {"s": selected, "g": good, "k": at_least, "method": method, "seed": seed}
-    return MetricReduction(table, reduction, len(seen), check, options)
+    return MetricReduction(table, reduction, len(seen), check, options, keep, alignment)
 
 
 def _check(

@@ -22,44 +22,24 @@ from typing import Any, NamedTuple
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.catalogue import FOLDER, STUDY, load, read_overrides, read_spec, read_yaml, studies
+from cloudarena.catalogue import (
+    FOLDER,
+    STUDY,
+    load,
+    override,
+    read_overrides,
+    read_spec,
+    read_yaml,
+    studies,
+)
 from cloudarena.contract import Scenario, Spec
 from cloudarena.errors import SpecError, explain, nearest
 from cloudarena.experiments.designs import Design, DesignSpace, Range
-from cloudarena.optimize import ClusterModel, Compositions, Problem, designed_sample
-from cloudarena.optimize.cluster_model import EXAMPLE_MEMORY, EXAMPLE_SECONDS, LIGO_TASKS
+from cloudarena.experiments.shares import Shares
+from cloudarena.optimize import ClusterModel, Problem
 from cloudarena.optimize.problem import Direction, Objective
 
 Objectives = Sequence[str] | Mapping[str, Direction]
-
-
-class ShareSample(Spec):
-    """Shares of a space too large to try each: near the front of the mean model, and uniform."""
-
-    hops: int = Field(1, ge=0, le=3)
-    uniform: int = Field(1000, ge=0, le=1_000_000)
-
-
-class Shares(Spec):
-    """The closed-form model of VM clusters; ``cloudarena.optimize.ClusterModel``."""
-
-    vms: int = Field(ge=1)
-    tasks: tuple[float, ...] = LIGO_TASKS
-    seconds: tuple[float, ...] = EXAMPLE_SECONDS
-    memory: tuple[float, ...] = EXAMPLE_MEMORY
-    variation: float = Field(0.3, ge=0)
-    allow_idle: bool = False
-    sample: ShareSample | None = None
-
-    def problem(self, seed: int) -> ClusterModel:
-        """The model as a problem."""
-        space = Compositions(self.vms, len(self.tasks), self.allow_idle)
-        whole = ClusterModel(space, self.tasks, self.seconds, self.memory, self.variation, seed)
-        if self.sample is None:
-            return whole
-        hops, uniform = self.sample.hops, self.sample.uniform
-        some = designed_sample(space, whole.load, whole.memory, hops, uniform, seed)
-        return ClusterModel(some, self.tasks, self.seconds, self.memory, self.variation, seed)
 
 
 class Study(Spec):
@@ -67,7 +47,8 @@ class Study(Spec):
 
     spec: str | dict[str, Any] | None = None
     description: str = ""
-    designs: dict[str, Any] = Field(default_factory=dict)
+    designs: dict[str, Any] | None = None
+    """For each key its levels; without it, the policies of the scenario."""
     where: tuple[str, ...] = ()
     sample: int | None = Field(None, ge=1, le=1_000_000)
     objectives: tuple[str, ...] | dict[str, Direction] = ()
@@ -78,6 +59,12 @@ class Study(Spec):
         if self.shares is not None and (self.designs or self.where or self.sample):
             raise PydanticCustomError(
                 "not_allowed", "shares: is not allowed together with designs, where or sample"
+            )
+        if self.designs is not None and not self.designs:
+            raise PydanticCustomError(
+                "not_allowed",
+                "designs: an empty mapping is not allowed: at least one key with its levels; "
+                "without designs the policies of the scenario are tried",
             )
         return self
 
@@ -103,9 +90,10 @@ class LoadedStudy(NamedTuple):
     def space(self, seed: int) -> DesignSpace:
         """The designs of a study with a scenario."""
         assert self.scenario is not None
-        levels = _levels(self.study.designs, self.scenario)
+        designs = self.study.designs or {}
+        levels = _levels(designs, self.scenario)
         if self.study.sample is None:
-            for key, value in self.study.designs.items():
+            for key, value in designs.items():
                 if isinstance(value, Mapping) and not {"steps", "step"} & set(value):
                     raise SpecError(
                         f"{self.name}: designs.{key}: steps: is required, unless the study says "
@@ -148,7 +136,7 @@ def read_study(
     Args:
         spec: a name of the catalogue, a YAML file of a scenario or of a study, or the same as a
             dict.
-        overrides: changes of the scenario, as for ``cloudarena.load``.
+        overrides: changes of the scenario, as for ``cloudarena.load``, or of ``shares``.
     """
     name = str(spec) if isinstance(spec, str | Path) else ""
     changes = read_overrides(overrides)
@@ -159,11 +147,12 @@ def read_study(
         data, name, folder = read_spec(spec)
         if "scenario" in data:
             data = {"spec": str(spec) if name else data}
+    if isinstance(data.get("shares"), dict):
+        for key, value in changes.items():
+            override(data["shares"], key, value)
     study = _parse(data, name)
     if study.shares is not None:
-        if changes:
-            raise SpecError(f"--set {next(iter(changes))}: is not allowed: there is no scenario")
-        return LoadedStudy(name, study, "", {}, None, None)
+        return LoadedStudy(name, study, "", changes, None, None)
     if study.spec is None:
         raise SpecError(f"{name or 'study'}: spec: is required: a scenario, or shares")
     source = study.spec

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cloudarena.contract import Scenario
+from cloudarena.contract import Result, Scenario
 from cloudarena.engine.streams import stream
 from cloudarena.errors import CloudarenaError, SpecError, nearest
 from cloudarena.experiments.designs import Design, DesignSpace
@@ -163,13 +163,19 @@ class Tuning:
         """The chosen design."""
         return self.problem.design(self.selection.best)
 
-    @property
-    def winning_scenario(self) -> Scenario | None:
+    @cached_property
+    def winning_scenario(self) -> Scenario:
         """The scenario as the chosen design has it, its policy included."""
-        if self.study.scenario is None:
-            return None
+        shares = self.study.study.shares
+        if shares is not None:
+            return shares.scenario(self.winner, self.study.description)
         scenario = self.study.scenario_of(self.winner)
         return scenario.model_copy(update={"policy": policy_text(self.winner)})
+
+    @cached_property
+    def winning_run(self) -> Result:
+        """Replication 0 of the winner, with its tables."""
+        return simulate(self.winning_scenario, seed=self.seed)
 
     @property
     def monte_carlo_evaluations(self) -> int:

@@ -50,13 +50,13 @@ BLOCK = 64
 
 
 class ClusterModel(Problem):
-    """Makespan in seconds and memory of shares of VMs.
+    """Makespan in seconds and memory in MB of shares of VMs.
 
     Args:
         shares: the space of shares, or some shares, a row each.
         tasks: how many tasks each class has.
         seconds: the mean time of a task of each class on one VM.
-        memory: the mean memory of a VM of each class, in any unit.
+        memory: the mean memory of a VM of each class in MB.
         variation: the coefficient of variation of both; 0 makes the model deterministic.
         seed: decides all random numbers.
         common_random_numbers: whether all shares see the same times in a replication.
@@ -65,7 +65,7 @@ class ClusterModel(Problem):
         memory_of: ``linear``, or ``theta_squared`` as equation 4.5 has it.
     """
 
-    objectives = (Objective("makespan_s"), Objective("memory"))
+    objectives = (Objective("makespan_s"), Objective("memory_mb"))
     drawn_together = 16
     """Replications whose random numbers come from one stream."""
 

@@ -8,6 +8,8 @@ procedure for indifference-zone selection in simulation", ACM TOMACS 11(3), 2001
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from cloudarena.errors import SpecError
@@ -36,6 +38,9 @@ def kim_nelson(
 ) -> Selection:
     """Finds the best design by one objective, with a guarantee; the cost is what it takes.
 
+    If the evaluations do not suffice for that, it selects all designs that are not yet surely
+    worse, chooses the best of them so far, and claims nothing.
+
     Args:
         problem: what is optimised.
         indifference: the smallest difference that matters, in the unit of the objective.
@@ -44,7 +49,7 @@ def kim_nelson(
             designs are dropped a little later, and less often looked at.
         objective: by name or place; others are only estimated.
         confidence: probability of selecting right; also the level of the intervals.
-        evaluations: raises rather than evaluate more often than this.
+        evaluations: at most so many.
         watcher: is called with the progress.
     """
     place = place_of(problem, objective)
@@ -69,7 +74,7 @@ def kim_nelson(
     eta = 0.5 * ((2.0 * error) ** (-2.0 / (first - 1)) - 1.0)
     scale = 2.0 * eta * (first - 1) * spread / indifference**2
 
-    left, taken = designs, first
+    left, taken, remark = designs, first, ""
     while len(left) > 1:
         mean = losses.mean[left, place]
         slack = np.maximum(indifference / (2.0 * taken) * (scale[np.ix_(left, left)] - taken), 0.0)
@@ -83,20 +88,26 @@ def kim_nelson(
             # No slack is left: only designs with equal means are, of which any will do.
             left = left[:1]
             break
+        if evaluations is not None and meter.spent + len(left) * step > evaluations:
+            remark = (
+                f"{evaluations:,} evaluations are not enough for the guarantee: {len(left):,} "
+                "designs are left, none surely worse than another; the best of them so far is "
+                "chosen."
+            )
+            break
         new = moments_of(meter.evaluate(left, range(taken, taken + step)))
         both = merge(losses.at(left), new)
         losses.counts[left], losses.mean[left], losses.squares[left] = both
         taken += step
-    name = problem.objectives[place].name
+    good = f"the designs within {indifference:g} of the best by {problem.objectives[place].name}"
     return select(
         problem,
         "kim-nelson",
         left,
         losses.at(left),
         evaluations=meter.spent,
-        alignment=Alignment(
-            confidence, 1, f"the designs within {indifference:g} of the best by {name}"
-        ),
+        alignment=Alignment(math.nan if remark else confidence, 1, good),
         confidence=confidence,
-        chosen=left,
+        chosen=left[[np.argmin(losses.mean[left, place])]],
+        remark=remark,
     )

@@ -59,6 +59,33 @@ def _needed_vms(work: Floats, makespan: Floats) -> Ints:
     return vms.astype(np.int64)
 
 
+def near_front(space: Compositions, load: ArrayLike, memory: ArrayLike, most: int) -> Ints:
+    """The seeds and their neighbours a move away, each once, but no more than ``most``.
+
+    If there are more, seeds go before neighbours, and both are taken evenly along the front.
+
+    Args:
+        space: the shares to choose from.
+        load: seconds of work of each class on one VM.
+        memory: mean memory of a VM of each class.
+        most: how many shares, at most.
+    """
+    seeds = _evenly(mean_model_seeds(space, load, memory), check_whole("most", most, 1))
+    moves = (space.classes + space.allow_idle) * (space.classes + space.allow_idle - 1)
+    visited = (most - len(seeds)) // max(moves, 1)
+    if visited == 0:
+        return seeds
+    around = space.neighbours(_evenly(seeds, visited))
+    return np.unique(np.concatenate((seeds, around)), axis=0)
+
+
+def _evenly(rows: Ints, most: int) -> Ints:
+    """At most so many of the rows, from the first to the last."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+
+
 def designed_sample(
     space: Compositions,
     load: ArrayLike,

@@ -9,7 +9,7 @@ optimization", 2007; chapter 4 of the thesis):
 3. select the first layers, so many that they hold at least k good designs with the wanted
    probability: by redrawing the truth (``alignment.py``), by a table, or as many as are asked for;
 4. evaluate these properly, with new replications, so that their estimates are not those that made
-   them look good;
+   them look good (``second_look.py``);
 5. choose one of their front.
 """
 
@@ -38,6 +38,7 @@ from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.moments import moments_of, own_squares
 from cloudarena.optimize.order import LOUD, Look, look_at
 from cloudarena.optimize.problem import Problem
+from cloudarena.optimize.second_look import second_look
 from cloudarena.optimize.selection import FINAL_RULES, FinalRule, Selection, choose, select
 from cloudarena.optimize.selection_table import layers_to_select
 
@@ -71,8 +72,9 @@ def los(
         at_least: how many good designs shall be among the selected.
         confidence: with which probability; also the level of the intervals.
         size: how many designs are selected: by ``bootstrap``, by ``table``, or a number.
-        evaluations: at most so many in all: fewer replications, if need be fewer designs; if they
-            are enough for the first look only, the choice is by that.
+        evaluations: at most so many in all: fewer replications, the more for a design the longer
+            it is ahead, and if need be fewer designs; if they are enough for the first look only,
+            the choice is by that.
         final_rule: how one of the front is chosen.
         seed: of the draws behind the claim, and of the final rule.
         watcher: is called with the progress.
@@ -110,15 +112,7 @@ def los(
 
     remark = _remark(look, len(selected), problem.size, rough, replications)
     left = None if evaluations is None else evaluations - meter.spent
-    if left is not None and left >= 2:
-        affordable = max(1, left // rough)
-        if len(selected) > affordable:
-            remark = (
-                f"{len(selected):,} designs would have to be selected; the evaluations are enough "
-                f"for {affordable:,}. {remark}".strip()
-            )
-            selected = first_in_order(look.moments.mean, affordable, look.layer)
-        replications = min(replications, left // len(selected))
+    finalists, rounds = None, None
     if left is not None and left < 2:
         losses = look.moments.at(selected)
         remark = (
@@ -126,8 +120,18 @@ def los(
             f"which flatters the selected. {remark}".strip()
         )
     else:
-        meter.expected = meter.spent + len(selected) * replications
-        losses = meter.estimate(selected, range(rough, rough + replications))
+        affordable = len(selected) if left is None else max(1, left // rough)
+        if len(selected) > affordable:
+            remark = (
+                f"{len(selected):,} designs would have to be selected; the evaluations are enough "
+                f"for {affordable:,}. {remark}".strip()
+            )
+            selected = first_in_order(look.moments.mean, affordable, look.layer)
+        first = look.moments.at(selected)
+        losses, finalists, given = second_look(meter, selected, first, rough, replications, left)
+        if len(given) > 1:
+            rounds = np.full((1 + len(given), problem.size), rough, np.int64)
+            rounds[1:, selected] += given
     claim = alignment_probability(selected, problem.size, goods, at_least)
     return select(
         problem,
@@ -139,11 +143,13 @@ def los(
         alignment=Alignment(min(claim, confidence), at_least, good_words(good_layers)),
         confidence=confidence,
         final_rule=final_rule,
+        finalists=finalists,
         seed=seed,
         omega=str(look.omega),
         noise=look.noise,
         look=look,
         needed=needed_by_draw(look.layer, goods, at_least),
+        rounds=rounds,
         remark=remark,
     )
 

@@ -24,7 +24,7 @@ from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.moments import Moments
 from cloudarena.optimize.problem import Problem
-from cloudarena.optimize.rounds import begin, check_budget, default_step, round_up_to
+from cloudarena.optimize.rounds import begin, check_budget, default_step, round_up_to, ties_of
 from cloudarena.optimize.selection import FinalRule, Selection, choose, select
 
 MOST_DESIGNS = 3000
@@ -62,7 +62,8 @@ def mocba(
 ) -> Selection:
     """Finds the front of a problem with several objectives, with a given number of evaluations.
 
-    It claims how surely the selected designs are the whole true front and nothing else.
+    It claims how surely the selected designs are the whole true front and nothing else. Designs
+    that have never differed count as one.
 
     Args:
         problem: what is optimised.
@@ -88,11 +89,17 @@ def mocba(
         losses = rounds.moments
         front = front_of(losses.mean)
         meter.best = int(front[choose(final_rule, losses.mean[front], seed)])
-        shares = _shares(losses.mean, losses.variance, losses.counts / losses.counts.sum())
-        extra = min(step, evaluations - meter.spent)
-        rounds.extend(round_up_to(shares, losses.counts, extra, int(np.argmax(shares))))
+        ties = ties_of(losses)
+        some = losses.at(ties.first)
+        shares = _shares(some.mean, some.variance, some.counts / losses.counts.sum())
+        extra = min(max(step, int(ties.sizes.max())), evaluations - meter.spent)
+        given = round_up_to(shares, some.counts, extra, int(np.argmax(shares)), ties.sizes)
+        if not given.any():
+            break  # fewer are left than there are equals to keep in step
+        rounds.extend(given[ties.group])
     front = front_of(rounds.moments.mean)
-    claim = probability_of_front(rounds.moments, front)
+    differing = rounds.moments.at(ties_of(rounds.moments).first)
+    claim = probability_of_front(differing, front_of(differing.mean))
     return select(
         problem,
         "mocba",
@@ -108,7 +115,7 @@ def mocba(
 
 
 def probability_of_front(losses: Moments, front: Ints) -> float:
-    """A lower bound of the probability that these designs are the true front.
+    """A lower bound of the probability that some of the designs are the true front.
 
     ``1 - sum over the front of P(dominated) - sum over the others of P(not dominated)`` with
     independent normal errors. A design is dominated with at most the sum over all others of the

@@ -11,37 +11,48 @@ To find the best m (OCBA-m; Chen, He, Fu and Lee, "Efficient simulation budget a
 selecting an optimal subset", 2008), gaps are taken from a bound c between the m-th and the next.
 
 Designs are assumed to err independently. Common random numbers, the default, make differences
-less noisy than that, and the claims more careful than they need be.
+less noisy than that, and the claims more careful than they need be. Designs that have never
+differed count as one: the claim is that no other is better than the chosen one, not that it is
+the only one so good.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cloudarena.errors import SpecError
 from cloudarena.optimize.alignment import Alignment
-from cloudarena.optimize.checks import Floats, Ints, check_probability, check_vector, check_whole
+from cloudarena.optimize.checks import (
+    Flags,
+    Floats,
+    Ints,
+    check_probability,
+    check_vector,
+    check_whole,
+)
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.problem import Problem
 from cloudarena.optimize.rounds import (
     Rounds,
+    Ties,
     begin,
     check_budget,
-    column,
     default_step,
     place_of,
     round_up_to,
+    ties_of,
 )
 from cloudarena.optimize.selection import Selection, select
 
 SMALLEST = 1e-12
 """Gaps are at least this part of the range of the means."""
 
-Allocation = Callable[[Floats, Floats, Ints, int], Ints]
+Allocation = Callable[[Floats, Floats, Ints, int, Ints], Ints]
 
 
 def ocba_allocation(means: ArrayLike, variances: ArrayLike, counts: ArrayLike, extra: int) -> Ints:
@@ -54,7 +65,7 @@ def ocba_allocation(means: ArrayLike, variances: ArrayLike, counts: ArrayLike, e
         extra: how many are to be given.
     """
     mean, variance, count = _checked(means, variances, counts, extra)
-    return _allocate_for_best(mean, variance, count, extra)
+    return _allocate_for_best(mean, variance, count, extra, np.ones_like(count))
 
 
 def ocba_m_allocation(
@@ -63,7 +74,7 @@ def ocba_m_allocation(
     """As ``ocba_allocation``, to find the ``top`` designs with the least means."""
     mean, variance, count = _checked(means, variances, counts, extra)
     check_whole("top", top, 1, len(mean) - 1)
-    return _allocate_for_top(mean, variance, count, extra, top)
+    return _allocate_for_top(mean, variance, count, extra, np.ones_like(count), top)
 
 
 def ocba(
@@ -89,9 +100,9 @@ def ocba(
     """
     place = place_of(problem, objective)
     rounds = _sequential(problem, evaluations, first, step, place, _allocate_for_best, watcher)
-    mean, variance = column(rounds.moments, place)
-    best = np.array([np.argmin(mean)])
-    claim = probability_of_best(mean, variance, rounds.moments.counts)
+    ties, mean, variance, counts = _distinct(rounds, place)
+    best = ties.first[[np.argmin(mean)]]
+    claim = probability_of_best(mean, variance, counts)
     return _selection(problem, "ocba", rounds, best, claim, place, confidence)
 
 
@@ -110,18 +121,18 @@ def ocba_m(
     place = place_of(problem, objective)
     check_whole("top", top, 1, problem.size - 1)
 
-    def allocate(mean: Floats, variance: Floats, counts: Ints, extra: int) -> Ints:
-        return _allocate_for_top(mean, variance, counts, extra, top)
+    def allocate(mean: Floats, variance: Floats, counts: Ints, extra: int, sizes: Ints) -> Ints:
+        return _allocate_for_top(mean, variance, counts, extra, sizes, top)
 
     rounds = _sequential(problem, evaluations, first, step, place, allocate, watcher)
-    mean, variance = column(rounds.moments, place)
-    best = np.argsort(mean, kind="stable")[:top]
-    claim = probability_of_top(mean, variance, rounds.moments.counts, top)
+    best = np.argsort(rounds.moments.mean[:, place], kind="stable")[:top]
+    ties, mean, variance, counts = _distinct(rounds, place)
+    claim = probability_of_top(mean, variance, counts, top, ties.sizes)
     return _selection(problem, "ocba-m", rounds, best, claim, place, confidence)
 
 
 def probability_of_best(mean: Floats, variance: Floats, counts: Ints) -> float:
-    """A lower bound of the probability that the design with the least mean is the best.
+    """A lower bound of the probability that no design is better than that with the least mean.
 
     ``1 - sum over i of P(J_i < J_b)`` with independent normal errors (Bonferroni).
     """
@@ -132,56 +143,88 @@ def probability_of_best(mean: Floats, variance: Floats, counts: Ints) -> float:
     error = np.sqrt(squared_error + squared_error[best])
     gap = mean - mean[best]
     with np.errstate(divide="ignore", invalid="ignore"):
-        wrong = np.where(error > 0.0, ndtr(-gap / error), np.where(gap > 0.0, 0.0, 0.5))
+        wrong = np.where(error > 0.0, ndtr(-gap / error), 0.0)
     wrong[best] = 0.0
     return max(0.0, 1.0 - float(wrong.sum()))
 
 
-def probability_of_top(mean: Floats, variance: Floats, counts: Ints, top: int) -> float:
-    """A lower bound of the probability that the ``top`` least means are the best designs.
+def probability_of_top(
+    mean: Floats, variance: Floats, counts: Ints, top: int, sizes: Ints | None = None
+) -> float:
+    """A lower bound of the probability that no design is better than the ``top`` least means.
 
-    ``prod over the top of P(J_i < c) * prod over the others of P(J_i > c)``.
+    ``prod over the top of P(J_i < c) * prod over the others of P(J_i > c)``. Equals of which some
+    are in the top and some are not do not count: any of them will do.
+
+    Args:
+        mean: of each design.
+        variance: of a replication.
+        counts: replications.
+        top: how many are the best.
+        sizes: how many designs each stands for.
     """
     from scipy.special import ndtr
 
     error = np.sqrt(variance / counts)
-    bound = _bound(mean, error, top)
-    inside = np.zeros(len(mean), np.bool_)
-    inside[np.argsort(mean, kind="stable")[:top]] = True
-    gap = np.where(inside, bound - mean, mean - bound)
+    edge = _edge(mean, error, top, np.ones(len(mean), np.int64) if sizes is None else sizes)
+    gap = np.where(edge.inside, edge.bound - mean, mean - edge.bound)
     with np.errstate(divide="ignore", invalid="ignore"):
-        right = np.where(error > 0.0, ndtr(gap / error), np.where(gap > 0.0, 1.0, 0.5))
+        right = np.where((error > 0.0) & ~edge.cut, ndtr(gap / error), 1.0)
     return float(right.prod())
 
 
-def _allocate_for_best(mean: Floats, variance: Floats, counts: Ints, extra: int) -> Ints:
+def _allocate_for_best(
+    mean: Floats, variance: Floats, counts: Ints, extra: int, sizes: Ints
+) -> Ints:
     best = int(np.argmin(mean))
     scale = _scale(mean)
     gap = np.maximum((mean - mean[best]) / scale, SMALLEST)
     relative = variance / scale**2
     target = relative / gap**2
     # N_i^2 / s_i^2 = s_i^2 / d_i^4, which needs no division by a variance that may be 0.
-    others = np.delete(relative / gap**4, best).sum()
+    others = np.delete(sizes * relative / gap**4, best).sum()
     target[best] = math.sqrt(relative[best] * others)
-    return round_up_to(target, counts, extra, best)
+    return round_up_to(target, counts, extra, best, sizes)
 
 
-def _allocate_for_top(mean: Floats, variance: Floats, counts: Ints, extra: int, top: int) -> Ints:
+def _allocate_for_top(
+    mean: Floats, variance: Floats, counts: Ints, extra: int, sizes: Ints, top: int
+) -> Ints:
     scale = _scale(mean)
-    gap = np.abs(mean - _bound(mean, np.sqrt(variance / counts), top)) / scale
+    edge = _edge(mean, np.sqrt(variance / counts), top, sizes)
+    gap = np.abs(mean - edge.bound) / scale
     target = variance / scale**2 / np.maximum(gap, SMALLEST) ** 2
-    return round_up_to(target, counts, extra, int(np.argmax(target)))
+    # Equals on the edge have no gap of their own: as much as the one that needs most.
+    target[edge.cut] = target[~edge.cut].max(initial=0.0)
+    return round_up_to(target, counts, extra, int(np.argmax(target)), sizes)
 
 
-def _bound(mean: Floats, error: Floats, top: int) -> float:
-    """Between the last of the top and the next, nearer to the one that is known better."""
-    last, following = np.argsort(mean, kind="stable")[top - 1 : top + 1]
-    if error[last] + error[following] == 0.0:
-        return float((mean[last] + mean[following]) / 2.0)
-    return float(
-        (error[following] * mean[last] + error[last] * mean[following])
-        / (error[last] + error[following])
-    )
+class _Edge(NamedTuple):
+    """Where the top ends, and who is in it."""
+
+    bound: float
+    inside: Flags
+    cut: Flags
+    """Groups of equals of which only some members are in the top."""
+
+
+def _edge(mean: Floats, error: Floats, top: int, sizes: Ints) -> _Edge:
+    """A bound between the last of the top and the next, nearer to the one that is known better."""
+    order = np.argsort(mean, kind="stable")
+    upto = np.cumsum(sizes[order])
+    place = int(np.searchsorted(upto, top))
+    inside, cut = np.zeros((2, len(mean)), np.bool_)
+    inside[order[: place + 1]] = True
+    last = order[place]
+    if upto[place] > top:
+        cut[last] = True
+        return _Edge(float(mean[last]), inside, cut)
+    following = order[place + 1]
+    weights = np.array([error[following], error[last]])
+    if weights.sum() == 0.0:
+        weights = np.ones(2)
+    bound = (weights * mean[[last, following]]).sum() / weights.sum()
+    return _Edge(float(bound), inside, cut)
 
 
 def _scale(mean: Floats) -> float:
@@ -205,11 +248,21 @@ def _sequential(
     meter = Meter(problem, evaluations, evaluations, watcher)
     rounds = begin(problem, meter, first)
     while meter.spent < evaluations:
-        mean, variance = column(rounds.moments, place)
-        meter.best = int(np.argmin(mean))
-        extra = min(step, evaluations - meter.spent)
-        rounds.extend(allocate(mean, variance, rounds.moments.counts, extra))
+        ties, mean, variance, counts = _distinct(rounds, place)
+        meter.best = int(ties.first[np.argmin(mean)])
+        extra = min(max(step, int(ties.sizes.max())), evaluations - meter.spent)
+        given = allocate(mean, variance, counts, extra, ties.sizes)
+        if not given.any():
+            break  # fewer are left than there are equals to keep in step
+        rounds.extend(given[ties.group])
     return rounds
+
+
+def _distinct(rounds: Rounds, place: int) -> tuple[Ties, Floats, Floats, Ints]:
+    """Means, variances and counts by an objective of the designs that differ in it."""
+    ties = ties_of(rounds.moments, slice(place, place + 1))
+    moments = rounds.moments.at(ties.first)
+    return ties, moments.mean[:, place], moments.variance[:, place], moments.counts
 
 
 def _selection(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cloudarena.errors import SpecError
@@ -42,6 +44,34 @@ class Rounds:
         return np.array(self.history)
 
 
+class Ties(NamedTuple):
+    """Designs in groups whose members have had the same losses in every replication so far.
+
+    With common random numbers designs often behave alike, such as thresholds that are never met.
+    Replications cannot tell them apart, and whichever of them is taken, it is not worse than the
+    others as far as anybody has seen. So a group counts as one design, and its members stay in
+    step: each gets the replications that the group is given, until they differ.
+    """
+
+    first: Ints  # (groups,): the design with the lowest number
+    sizes: Ints  # (groups,)
+    group: Ints  # (designs,)
+
+
+def ties_of(moments: Moments, objectives: slice = slice(None)) -> Ties:
+    """The groups of equals by some of the objectives, in the order of their first designs."""
+    seen = np.column_stack(
+        (moments.counts, moments.mean[:, objectives], moments.squares[:, objectives])
+    )
+    _, first, group, sizes = np.unique(
+        seen, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return Ties(first[order], sizes[order], place[group.reshape(-1)])
+
+
 def begin(problem: Problem, meter: Meter, first: int) -> Rounds:
     """The first round: ``first`` replications of each design."""
     problem.all_designs()  # raises if there are too many
@@ -66,7 +96,9 @@ def default_step(designs: int) -> int:
     return max(20, designs)
 
 
-def round_up_to(target: Floats, counts: Ints, extra: int, remainder_to: int) -> Ints:
+def round_up_to(
+    target: Floats, counts: Ints, extra: int, remainder_to: int, sizes: Ints | None = None
+) -> Ints:
     """Further replications for each design, so that totals come as near to shares as they can.
 
     Designs that already have more than their share keep what they have, and the rest is shared
@@ -77,28 +109,25 @@ def round_up_to(target: Floats, counts: Ints, extra: int, remainder_to: int) -> 
         counts: replications so far.
         extra: how many replications are to be given.
         remainder_to: the design that gets what rounding leaves.
+        sizes: how many designs each stands for; of what does not divide by it, some is left over.
     """
-    total = int(counts.sum()) + extra
+    sizes = np.ones(len(counts), np.int64) if sizes is None else sizes
+    total = int((sizes * counts).sum()) + extra
     free = np.ones(len(counts), np.bool_)
     wanted = counts.astype(np.float64)
     while free.any():
         weights = np.where(free, target, 0.0)
         if weights.sum() <= 0.0:
             weights = free.astype(np.float64)
-        left = total - counts[~free].sum()
-        wanted = np.where(free, left * weights / weights.sum(), counts)
+        left = total - (sizes * counts)[~free].sum()
+        wanted = np.where(free, left * weights / (sizes * weights).sum(), counts)
         over = free & (wanted < counts)
         if not over.any():
             break
         free &= ~over
     given = np.floor(wanted).astype(np.int64) - counts
-    given[remainder_to] += extra - given.sum()
+    given[remainder_to] += (extra - (sizes * given).sum()) // sizes[remainder_to]
     return given
-
-
-def column(moments: Moments, objective: int) -> tuple[Floats, Floats]:
-    """Means and variances of one objective."""
-    return moments.mean[:, objective], moments.variance[:, objective]
 
 
 def place_of(problem: Problem, objective: str | int) -> int:

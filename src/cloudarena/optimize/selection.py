@@ -66,7 +66,7 @@ class Selection:
     estimates: Estimates
     """Of the selected designs."""
     front: Estimates
-    """Of those selected designs that no other selected one dominates."""
+    """Of those selected designs that no other dominates, if they were evaluated to the end."""
     chosen: Ints
     """What to take: one of the front by the final rule, or the best few if so many were asked."""
     alignment: Alignment
@@ -119,6 +119,7 @@ def select(
     confidence: float,
     final_rule: FinalRule | None = None,
     chosen: Ints | None = None,
+    finalists: Ints | None = None,
     seed: int = 0,
     **more: Any,
 ) -> Selection:
@@ -134,10 +135,12 @@ def select(
         confidence: level of the intervals.
         final_rule: how one of the front is chosen, unless it is given as ``chosen``.
         chosen: numbers of the designs to take.
+        finalists: places of the designs that may be on the front; all by default.
         seed: for the rule ``random``.
         more: further fields of the selection.
     """
-    in_front = front_of(losses.mean)
+    in_front = front_of(losses.mean if finalists is None else losses.mean[finalists])
+    in_front = in_front if finalists is None else finalists[in_front]
     if chosen is None:
         place = choose(final_rule or "first_objective", losses.mean[in_front], seed)
         chosen = selected[in_front[place : place + 1]]
@@ -169,10 +172,22 @@ def choose(rule: str, losses: Floats, seed: int = 0) -> int:
     if rule == "random":
         return int(stream(seed, "final rule").integers(len(losses)))
     if rule == "knee":
-        span = np.ptp(losses, axis=0)
-        stretched = (losses - losses.min(axis=0)) / np.where(span > 0.0, span, 1.0)
-        return int(np.argmin(stretched.sum(axis=1)))
+        return int(np.argmin(knee_scores(losses, losses)))
     return int(np.lexsort(losses.T[::-1])[0])
+
+
+def knee_scores(losses: Floats, front: Floats) -> Floats:
+    """Sums of losses, each stretched so that it goes from 0 to 1 over a front.
+
+    The knee of the front has the least. It is linear in the losses, so the mean of the scores of
+    replications is the score of the means.
+
+    Args:
+        losses: objectives along the last axis.
+        front: losses on the front, an array of (designs, objectives).
+    """
+    span = np.ptp(front, axis=0)
+    return np.asarray(((losses - front.min(axis=0)) / np.where(span > 0.0, span, 1.0)).sum(axis=-1))
 
 
 def intervals(designs: Ints, values: Moments, confidence: float) -> Estimates:

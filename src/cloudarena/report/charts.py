@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +15,8 @@ MOST_POINTS = 2000
 """Points of a series; of more, every n-th is drawn."""
 SHOWN_LAYERS = 3
 """Layers that have a colour of their own; the others are grey."""
+WIDE = 20.0
+"""How many times the least the largest may be on an axis that is not logarithmic."""
 SHOWN_DESIGNS = 6
 """Designs that have a line of their own in an allocation."""
 
@@ -39,6 +41,9 @@ class Chart(NamedTuple):
     series: Sequence[Series]
     marks: Sequence[tuple[float, str]] = ()
     y_range: tuple[float, float] | None = None
+    x_from_zero: bool = False
+    x_log: bool = False
+    y_log: bool = False
 
     def plain(self) -> dict[str, Any]:
         """Plain values for JSON, six digits each."""
@@ -105,7 +110,9 @@ def front_chart(
     star = np.asarray(chosen, np.float64).reshape(2)
     series.append(Series("chosen", star[:1], star[1:], "star"))
     hint = "layers at the first look, the front as evaluated last" if len(points) else ""
-    return Chart("Front and layers", hint, names[0], names[1], series)
+    everything = np.concatenate((points, best))
+    x_log, y_log = (_is_wide(everything[:, axis]) for axis in (0, 1))
+    return Chart("Front and layers", hint, names[0], names[1], series, x_log=x_log, y_log=y_log)
 
 
 def order_chart(curve: OrderCurve, omega: str, by_layers: bool = True) -> Chart:
@@ -129,7 +136,7 @@ def cost_chart(
     methods: Sequence[tuple[str, int, float]],
     needed: ArrayLike = (),
     first_look: int = 0,
-    replications: int = 0,
+    replications: float = 0.0,
 ) -> Chart:
     """What a claim costs: the methods, and LOS had it selected fewer or more designs.
 
@@ -137,12 +144,12 @@ def cost_chart(
         methods: name, evaluations and claimed probability of each.
         needed: for each draw of the truth, how many designs must be selected.
         first_look: evaluations of the first look at all designs.
-        replications: of each selected design.
+        replications: of each selected design, on average.
     """
     series = []
     draws = np.sort(np.asarray(needed, np.float64))
     if len(draws):
-        sizes = np.unique(draws)
+        sizes = np.unique(np.append(draws, 0.0))  # from the first look on, which selects nothing
         share = np.searchsorted(draws, sizes, side="right") / (len(draws) + 1)
         series.append(
             Series(
@@ -163,6 +170,7 @@ def cost_chart(
         "alignment probability",
         series,
         y_range=(0.0, 1.0),
+        x_from_zero=True,
     )
 
 
@@ -181,31 +189,23 @@ def allocation_chart(rounds: ArrayLike, labels: Sequence[str] = ()) -> Chart:
     series = [Series(texts[place], number, counts[:, place]) for place in own]
     if len(others):
         series.append(Series("mean of the others", number, counts[:, others].mean(axis=1)))
-    return Chart("Allocation over rounds", "", "round", "replications", series)
+    return Chart("Allocation over rounds", "", "round", "replications", series, x_from_zero=True)
 
 
-def similarity_chart(
-    times: ArrayLike, similarity: ArrayLike, boundaries: ArrayLike = (), unit: str = "s"
-) -> Chart:
-    """How alike neighbouring batches of work are over time, with the boundaries of stages.
-
-    Args:
-        times: where each similarity is taken.
-        similarity: 0 to 1.
-        boundaries: times at which stages begin.
-        unit: of the times.
-    """
-    marks = [(float(time), "") for time in np.asarray(boundaries, np.float64).reshape(-1)]
-    line = Series("similarity", _floats(times), _floats(similarity))
-    return Chart(
-        "Similarity and stages",
-        f"{len(marks)} stages; a line where one begins",
-        unit,
-        "similarity of neighbouring batches",
-        [line],
-        marks,
-        y_range=(0.0, 1.0),
-    )
+def time_charts(timelines: Sequence[Mapping[str, Any]]) -> list[Chart]:
+    """The plots of a run over time, as ``report.timeline`` gives them for a single policy."""
+    charts = []
+    for timeline in timelines:
+        line = timeline["lines"][0]
+        if len(line["y"]) < 2:
+            continue
+        marks = [(time, "") for time in line.get("marks", ())]
+        series = [Series(timeline["y"], _floats(line["x"]), _floats(line["y"]))]
+        hint = f"{len(marks)} vertical lines" if marks else ""
+        charts.append(
+            Chart(timeline["title"], hint, timeline["x_unit"], timeline["unit"], series, marks)
+        )
+    return charts
 
 
 def reduction_charts(
@@ -225,6 +225,11 @@ def reduction_charts(
         lines = [Series(title.lower(), counts, values), chosen]
         charts.append(Chart(title, y, "metrics", title.lower(), lines, y_range=y_range))
     return charts
+
+
+def _is_wide(values: NDArray[np.float64]) -> bool:
+    """Whether values are better seen on a logarithmic axis, lest a few push the rest together."""
+    return bool(values.min() > 0.0 and values.max() > WIDE * values.min())
 
 
 def _floats(values: ArrayLike) -> NDArray[np.float64]:

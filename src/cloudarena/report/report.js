@@ -112,6 +112,11 @@
         lineStyle: { width: 1.6, color: policyColour(k), type: DASHES[turn(k)] },
         itemStyle: { color: policyColour(k) }, emphasis: { disabled: true },
         data: line.y.map((y, i) => [x[i], y]),
+        markLine: line.marks && {
+          silent: true, symbol: "none", label: { show: false },
+          lineStyle: { color: policyColour(k), type: DASHES[turn(k)], width: 1, opacity: 0.45 },
+          data: line.marks.map((time) => ({ xAxis: time })),
+        },
       };
     });
     return {

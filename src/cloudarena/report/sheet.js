@@ -28,8 +28,8 @@
       series[0].markLine = { silent: true, symbol: "none", lineStyle: { color: theme.muted, type: "dashed", width: 1 },
         data: chart.marks.map(([x, words]) => ({ xAxis: x, label: { show: Boolean(words), formatter: words } })) };
     }
-    const axis = (name, range) => ({
-      type: "value", scale: true, name, nameLocation: "middle", nameTextStyle: { color: theme.muted }, splitNumber: 5,
+    const axis = (name, range, isLog) => ({
+      type: isLog ? "log" : "value", scale: true, name, nameLocation: "middle", nameTextStyle: { color: theme.muted }, splitNumber: 5,
       ...(range ? { min: range[0], max: range[1] } : {}),
       axisLabel: { color: theme.muted, formatter: tick, hideOverlap: true },
       splitLine: { lineStyle: { color: theme.line } }, axisLine: { show: false },
@@ -42,8 +42,8 @@
       legend: { show: named, top: 0, left: 0, itemWidth: 18, itemHeight: 9, itemGap: 12, type: "scroll",
         textStyle: { color: theme.muted, width: 260, overflow: "truncate" }, pageTextStyle: { color: theme.muted } },
       grid: { left: Math.min(90, labels + 34), right: 20, top: named ? 34 : 12, bottom: 44, outerBoundsMode: "none" },
-      xAxis: { ...axis(chart.x), nameGap: 26 },
-      yAxis: { ...axis(chart.y, chart.y_range), nameGap: Math.min(72, labels + 16) },
+      xAxis: { ...axis(chart.x, null, chart.x_log), scale: !chart.x_from_zero, nameGap: 26 },
+      yAxis: { ...axis(chart.y, chart.y_range, chart.y_log), nameGap: Math.min(72, labels + 16) },
       tooltip: {
         ...tooltipStyle(), trigger: "item",
         formatter: ({ marker, seriesName, name, value }) =>

@@ -105,7 +105,9 @@ def html_table(
             for name, text, side in zip(heads[1:], row[1:], sides[1:], strict=True)
         )
         style = ' class="leads"' if place in marked else ""
-        body.append(f'<tr{style}><th scope="row">{escape(row[0])}</th>{cells}</tr>')
+        # Parameters of a policy may be many: the line may break after each.
+        name = escape(row[0]).replace(":", ":<wbr>")
+        body.append(f'<tr{style}><th scope="row">{name}</th>{cells}</tr>')
     return (
         f'<table class="metrics"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table>"

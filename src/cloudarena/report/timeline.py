@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_POINTS = 1000
+MAX_MARKS = 400
+"""Vertical lines of a policy; of more, every n-th is drawn."""
 _UNITS = (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0), ("seconds", 1.0))
 
 
@@ -53,7 +55,11 @@ def _timeline(
     points = max((len(x) for x, _ in columns.values()), default=0)
     lines = []
     for policy, (x, y) in columns.items():
-        lines.append({"policy": policy, "x": _short(thin(x) * size), "y": _short(thin(y))})
+        line = {"policy": policy, "x": _short(thin(x) * size), "y": _short(thin(y))}
+        marks = _marks(plot, samples[policy])
+        if len(marks):
+            line["marks"] = _short(marks * size)
+        lines.append(line)
     return {
         "title": plot.title,
         "table": plot.table,
@@ -64,6 +70,15 @@ def _timeline(
         "mean_of": group_size(points),
         "lines": _shared(lines),
     }
+
+
+def _marks(plot: Plot, tables: Mapping[str, pa.Table]) -> NDArray[np.float64]:
+    """The times of a policy's vertical lines."""
+    table = None if plot.marks is None else tables.get(plot.marks[0])
+    if plot.marks is None or table is None:
+        return np.empty(0)
+    times = _floats(table, plot.marks[1])
+    return times[:: group_size(len(times), MAX_MARKS)]
 
 
 def _seconds_per_step(scenario: Scenario, x: str) -> float | None:

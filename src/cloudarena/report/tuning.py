@@ -25,10 +25,12 @@ from cloudarena.report.charts import (
     cost_chart,
     front_chart,
     order_chart,
+    time_charts,
 )
 from cloudarena.report.numbers import format_estimate, format_number
 from cloudarena.report.reproduce import spec_yaml
 from cloudarena.report.sheet import File, Section, Sheet, command_fact, html_table, write_sheet
+from cloudarena.report.timeline import timelines
 
 SHOWN_FRONT = 12
 """Designs of the front in the terminal; the page has up to ten times as many."""
@@ -87,10 +89,13 @@ def tuning_sheet(tuning: Tuning) -> Sheet:
     if tuning.others or tuning.failures:
         sections.append(_methods_section(tuning))
     sections.append(_designs_section(tuning))
-    winner = tuning.winning_scenario
-    files = []
-    if winner is not None:
-        files.append(File("winner.yaml", "The spec with the winner filled in", spec_yaml(winner)))
+    run = tuning.winning_run
+    over_time = time_charts(timelines(tuning.winning_scenario, {run.policy: run.tables}))
+    if over_time:
+        hint = f"One run of the winner, with the seed {tuning.seed}."
+        sections.append(Section("The winner over time", hint, over_time))
+    winner = spec_yaml(tuning.winning_scenario)
+    files = [File("winner.yaml", "The spec with the winner filled in", winner)]
     return Sheet(
         kind="optimize",
         title=tuning.study.name or "optimisation",
@@ -166,7 +171,7 @@ def _cost_figure(tuning: Tuning) -> Chart:
     if selection.needed is None or selection.look is None:
         return cost_chart(methods)
     first_look = int(selection.look.moments.counts.sum())
-    each = int(selection.estimates.replications[0])
+    each = float(selection.estimates.replications.mean())
     return cost_chart(methods, selection.needed, first_look, each)
 
 
@@ -217,7 +222,7 @@ def _front_table(tuning: Tuning) -> Table:
     heads, rows, marked, left_out = _rows(tuning, SHOWN_FRONT)
     title = f"{tuning.study.name}: the front of {len(tuning.selection.selected):,} selected designs"
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column(heads[0])
+    table.add_column(heads[0], overflow="fold")
     for name in heads[1:]:
         table.add_column(name, justify="right", no_wrap=True)
     for place, row in enumerate(rows):

@@ -7,6 +7,8 @@ import pytest
 
 import cloudarena
 from cloudarena.errors import CloudarenaError
+from cloudarena.optimize import Compositions, mean_model_seeds
+from cloudarena.optimize.large_spaces import near_front
 from cloudarena.scenarios.clusters import iterative
 
 from .cases import clusters, generated
@@ -133,6 +135,36 @@ def test_large_spaces_are_sampled():
     plan = policy(decision)
     assert np.asarray(plan.shares).sum() == 40
     assert plan.evaluations <= 1000
+
+
+def test_a_sample_of_a_large_space_is_designed():
+    """The front of the mean model for the stage, its neighbours, and a uniform safety net."""
+    scenario = generated(vms=40)
+    decision = scenario.start().decision
+    load = decision.load(decision.stage_s)
+    space = Compositions(40, len(scenario.classes))
+    seeds = mean_model_seeds(space, load, decision.mean_memory_mb)
+    policy = iterative.IterativeMonteCarlo(replications=10, designs=400)
+    policy.start(scenario, 0)
+    sample = policy._shares(decision, load)
+    held = set(map(tuple, sample.tolist()))
+    assert set(map(tuple, seeds.tolist())) <= held
+    assert set(map(tuple, space.neighbours(seeds).tolist())) <= held
+    drawn = space.draw(400, 0)
+    assert len(sample) == 400
+    assert set(map(tuple, drawn[:100].tolist())) <= held
+
+
+def test_a_small_sample_holds_seeds_from_one_end_of_the_front_to_the_other():
+    space = Compositions(40, 3)
+    load, memory = np.array([9.0, 5.0, 2.0]), np.array([3.0, 2.0, 1.0])
+    seeds = mean_model_seeds(space, load, memory)
+    few = near_front(space, load, memory, 5)
+    assert len(seeds) > len(few) == 5
+    assert few[0].tolist() == seeds[0].tolist()
+    assert few[-1].tolist() == seeds[-1].tolist()
+    for most in (1, 20, 50, 10_000):
+        assert len(near_front(space, load, memory, most)) <= most
 
 
 def test_the_knee_looks_at_memory_too():

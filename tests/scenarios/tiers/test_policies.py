@@ -197,6 +197,8 @@ def test_estimates_begin_at_one_half_and_need_thirty_visits():
         ("model-based:margin=0", "margin"),
         ("target-tracking:target=1.5", "target"),
         ("utilisation:hi=0.9", "high"),
+        ("utilisation:lowered=0.9", "lowered: 0.9 is not allowed: at most 0.85, above which"),
+        ("utilisation:low=0.9:lowered=0.1", "low: 0.9 is not allowed"),
     ],
 )
 def test_bad_parameters_are_named(policy, words):

@@ -22,6 +22,7 @@ from cloudarena.optimize.checks import (
     check_whole,
 )
 from cloudarena.optimize.cluster_model import Estimator
+from cloudarena.optimize.large_spaces import near_front
 from cloudarena.optimize.layers import first_in_order, front_of
 from cloudarena.optimize.selection import choose
 from cloudarena.optimize.stages import (
@@ -42,7 +43,9 @@ Rule = Literal["max_throughput", "knee", "random"]
 RULES = ("max_throughput", "knee", "random")
 
 DESIGNS = 50_000
-"""Shares that a decider looks at; of a larger space it takes a uniform sample."""
+"""Shares that a decider looks at; of a larger space it takes a sample."""
+SAFETY_NET = 0.25
+"""The least part of a sample that is drawn uniformly, and so trusts no model."""
 FEWEST_PROPER = 10
 """Proper replications of a selected share, however short the time."""
 
@@ -84,28 +87,38 @@ class _Iterative(ABC):
         self._rule = rule
         check_choice(f"policy {self.name}: estimator", estimator, ("mean_of_max", "plug_in"))
         self._estimator = estimator
-        self._shares: Ints = np.empty((0, 0), np.int64)
 
     def start(self, scenario: Any, seed: int) -> None:
-        """Takes all shares there are, or a sample of them."""
-        space = Compositions(scenario.vms, len(scenario.classes), scenario.allow_idle)
-        if space.size <= self._most:
-            self._shares = space.all()
+        """Takes all shares there are, or draws some that every decision looks at."""
+        self._space = Compositions(scenario.vms, len(scenario.classes), scenario.allow_idle)
+        self._designs = min(self._space.size, self._most)
+        """Shares that a decision looks at."""
+        if self._space.size <= self._most:
+            self._drawn = self._space.all()
         else:
-            self._shares = np.unique(space.draw(self._most, seed), axis=0)
+            self._drawn = self._space.draw(self._most, seed)
+
+    def _shares(self, decision: Any, load: Floats) -> Ints:
+        """All shares, or a sample for this load: near the front of the mean model, and uniform."""
+        if self._space.size <= self._most:
+            return self._drawn
+        most = max(1, math.floor((1.0 - SAFETY_NET) * self._most))
+        near = near_front(self._space, load, decision.mean_memory_mb, most)
+        return np.concatenate((near, self._drawn[: self._most - len(near)]))
 
     def __call__(self, decision: Any) -> Plan:
         """The best share for the stage, and its length."""
         length = self._length(decision)
         seed = int(decision.rng.integers(2**31))
         load = decision.load(length)
-        model = StageModel(self._shares, decision, load, self._estimator, seed)
+        shares = self._shares(decision, load)
+        model = StageModel(shares, decision, load, self._estimator, seed)
         if decision.decide_seconds > 0 and decision.number == 0:
             # Thought out beforehand, with all the time in the world.
-            shares, spent = self._best(model, model.all_designs(), 0, self._replications)
+            share, spent = self._best(model, model.all_designs(), 0, self._replications)
         else:
-            shares, spent = self._decide(model, decision)
-        return Plan(shares, length, spent)
+            share, spent = self._decide(model, decision)
+        return Plan(share, length, spent)
 
     def _length(self, decision: Any) -> float:
         """As long as it takes to think; by the spec where that takes no time."""
@@ -163,7 +176,7 @@ class IterativeMonteCarlo(_Iterative):
         super().__init__(replications, designs, rule, estimator)
 
     def _cost(self) -> int:
-        return len(self._shares) * self._replications
+        return self._designs * self._replications
 
     def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
         return self._best(model, model.all_designs(), 0, self._replications)
@@ -198,8 +211,8 @@ class IterativeBlindPick(_Iterative):
     def start(self, scenario: Any, seed: int) -> None:
         """Finds out how many to pick."""
         super().start(scenario, seed)
-        good = min(self._good, len(self._shares))
-        self._picked = blind_pick_size(len(self._shares), good, 1, self._confidence)
+        good = min(self._good, self._designs)
+        self._picked = blind_pick_size(self._designs, good, 1, self._confidence)
 
     def _cost(self) -> int:
         return self._picked * self._replications
@@ -234,10 +247,10 @@ class Ilos(_Iterative):
     def start(self, scenario: Any, seed: int) -> None:
         """No more can be selected than there are."""
         super().start(scenario, seed)
-        self._few = min(self._selected, len(self._shares))
+        self._few = min(self._selected, self._designs)
 
     def _cost(self) -> int:
-        return len(self._shares) * self._rough + self._few * self._replications
+        return self._designs * self._rough + self._few * self._replications
 
     def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
         return self._two_looks(model, self._rough, self._few, self._replications)

@@ -35,7 +35,14 @@ HIGHLIGHTS = (
 PLOTS = (
     Plot("Backlog at the begin of a stage", "stages", "begin_s", "backlog_tasks", "tasks"),
     Plot("Length of stages", "stages", "begin_s", "length_s", "s"),
-    Plot("Likeness of a batch to the one before", "batches", "time_s", "similarity", "cosine"),
+    Plot(
+        "Similarity of a batch to the one before, and where stages begin",
+        "batches",
+        "time_s",
+        "similarity",
+        "cosine",
+        marks=("stages", "begin_s"),
+    ),
 )
 
 

@@ -51,6 +51,12 @@ class Utilisation:
     def __init__(
         self, high: float = 0.95, raised: float = 0.85, lowered: float = 0.60, low: float = 0.45
     ) -> None:
+        for name, threshold in (("lowered", lowered), ("low", low)):
+            if threshold > min(raised, high):
+                raise PolicyError(
+                    f"policy utilisation: {name}: {threshold} is not allowed: at most "
+                    f"{min(raised, high)}, above which VMs are added"
+                )
         self._thresholds = high, raised, lowered, low
 
     def __call__(self, decision: Any) -> Counts:
