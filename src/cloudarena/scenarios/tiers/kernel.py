@@ -55,84 +55,69 @@ def draw_work(rules: Rules, request: int, visit: int) -> float:
 
 
 @inner
-def add_up(world: World, number: int) -> None:
-    """Adds up what a tier held since this was last done."""
-    tier, now = world.tiers[number], world.clock[0].now
-    passed = now - tier.since
-    tier.held_s += passed * tier.held
-    tier.busy_s += passed * tier.busy
-    tier.up_s += passed * tier.up
-    tier.since = now
-
-
-@inner
-def choose_vm(world: World, tier: int, request: int) -> int:
+def choose_vm(world: World, tier: int, request: int, visit: int) -> int:
     """The VM that a request goes to: any, with the same chance or in proportion to its rate."""
     count = world.tiers[tier].up
     if count == 1:
         return world.members[tier, 0]
-    share = uniform(world.rules.balance_key, request, world.requests[request].visits)
+    share = uniform(world.rules.balance_key, request, visit)
     if not world.rules.weighted:
         return world.members[tier, int(share * count)]
-    left = share * world.tiers[tier].speed
+    speeds = world.speeds[tier]
+    wanted = share * speeds[count - 1]
     place = 0
     for k in range(count - 1):
-        left -= world.vms[world.members[tier, k]].rate
-        place += left >= 0.0
+        place += wanted >= speeds[k]
     return world.members[tier, place]
 
 
 @inner
-def enter(world: World, tier_number: int, number: int) -> None:
+def enter(world: World, now: float, tier_number: int, number: int) -> None:
     """Brings a request to a tier."""
-    request, tier, now = world.requests[number], world.tiers[tier_number], world.clock[0].now
-    add_up(world, tier_number)
+    request, tier = world.requests[number], world.tiers[tier_number]
+    visit = request.visits + 1
+    request.visits = visit
     request.tier = tier_number
-    request.visits += 1
     tier.arrived += 1
-    chosen = choose_vm(world, tier_number, number)
+    chosen = choose_vm(world, tier_number, number, visit)
     vm = world.vms[chosen]
     if vm.held == tier.room:
         tier.blocked += 1
         request.state = BLOCKED
         request.finish = now
         return
-    place = vm.first + vm.held
-    world.queue[chosen, place - tier.room if place >= tier.room else place] = number
-    vm.held += 1
-    tier.held += 1
-    request.entered = now
     # First in, first out: so it is known now when this visit will end.
-    vm.ends = max(vm.ends, now) + draw_work(world.rules, number, request.visits) / vm.rate
-    request.finish = vm.ends
-    if vm.held == 1:
-        tier.busy += 1
-        set_alarm(world.finishes, chosen, vm.ends)
+    ends = max(vm.ends, now) + draw_work(world.rules, number, visit) / vm.rate
+    vm.ends = ends
+    request.entered = now
+    request.finish = ends
+    if vm.held == 0:
+        vm.first = number
+        vm.busy_from = now
+        set_alarm(world.finishes, chosen, ends)
+    else:
+        world.requests[vm.last].behind = number
+    vm.last = number
+    vm.held += 1
 
 
 @inner
-def leave(world: World, number: int) -> int:
+def leave(world: World, now: float, number: int) -> int:
     """Ends the service of the first request of a VM; returns the request."""
-    vm, now = world.vms[number], world.clock[0].now
-    tier = world.tiers[vm.tier]
-    add_up(world, vm.tier)
-    request = world.queue[number, vm.first]
-    entered = world.requests[request].entered
-    vm.first = 0 if vm.first + 1 == tier.room else vm.first + 1
+    vm = world.vms[number]
+    request = vm.first
     vm.held -= 1
-    tier.held -= 1
-    tier.sojourn_s += now - entered
-    world.served[vm.tier, vm.size] += 1
-    world.service_s[vm.tier, vm.size] += now - max(entered, vm.served)
-    vm.served = now
+    vm.served += 1
+    vm.sojourn_s += now - world.requests[request].entered
+    vm.begun = now
     if vm.held > 0:
-        set_alarm(world.finishes, number, world.requests[world.queue[number, vm.first]].finish)
+        vm.first = world.requests[request].behind
+        set_alarm(world.finishes, number, world.requests[vm.first].finish)
         return request
+    vm.busy_s += now - vm.busy_from
     set_alarm(world.finishes, number, np.inf)
     if vm.state == DRAINING:
         stop(world, number)
-    else:
-        tier.busy -= 1
     return request
 
 
@@ -154,20 +139,85 @@ def next_tier(world: World, number: int) -> int:
 
 
 @inner
-def go_out(world: World, number: int) -> None:
+def go_out(world: World, now: float, number: int) -> None:
     """Lets a request go that was served at all its tiers."""
     request, clock = world.requests[number], world.clock[0]
     request.state = SERVED
-    world.responses[clock.done] = clock.now - request.arrival
+    world.responses[clock.done] = now - request.arrival
     clock.done += 1
+
+
+@inner
+def look_at_vm(world: World, number: int) -> None:
+    """Adds what a VM has done since the last look to what is measured of its tier.
+
+    Its visits were served while it was busy, all but the one that goes on.
+    """
+    vm, now = world.vms[number], world.clock[0].now
+    tier = world.tiers[vm.tier]
+    open_s = 0.0
+    if vm.held > 0:
+        vm.busy_s += now - vm.busy_from
+        vm.busy_from = now
+        open_s = now - max(vm.begun, world.requests[vm.first].entered)
+    if vm.state == UP:
+        tier.busy_s += vm.busy_s
+    tier.sojourn_s += vm.sojourn_s
+    world.served[vm.tier, vm.size] += vm.served
+    world.service_s[vm.tier, vm.size] += vm.busy_s + vm.open_s - open_s
+    vm.open_s = open_s
+    vm.busy_s = 0.0
+    vm.sojourn_s = 0.0
+    vm.served = 0
+
+
+@inner
+def look_at_up(world: World, number: int) -> None:
+    """Adds up how long so many VMs of a tier have been up."""
+    tier, now = world.tiers[number], world.clock[0].now
+    tier.up_s += (now - tier.since) * tier.up
+    tier.since = now
+
+
+@inner
+def look(world: World) -> None:
+    """Brings what is measured of all tiers up to now."""
+    now = world.clock[0].now
+    for number in range(len(world.tiers)):
+        look_at_up(world, number)
+        world.tiers[number].held = 0
+        world.tiers[number].held_s = 0.0
+    for number in range(len(world.vms)):
+        vm = world.vms[number]
+        if vm.state == OFF:
+            continue
+        look_at_vm(world, number)
+        tier, request = world.tiers[vm.tier], vm.first
+        tier.held += vm.held
+        for _ in range(vm.held):
+            tier.held_s += now - world.requests[request].entered
+            request = world.requests[request].behind
+    # By Little's law: those that were here have been held as long as they stayed.
+    for number in range(len(world.tiers)):
+        world.tiers[number].held_s += world.tiers[number].sojourn_s
 
 
 @inner
 def stop(world: World, number: int) -> None:
     """Ends the rent of a VM."""
     vm, now = world.vms[number], world.clock[0].now
+    look_at_vm(world, number)
     vm.state = OFF
     world.rented_s[vm.size] += max(0.0, min(now, world.rules.end_s) - vm.since)
+
+
+@inner
+def add_speeds(world: World, tier: int) -> None:
+    """Adds up the rates of the VMs of a tier that take requests."""
+    speed = 0.0
+    for k in range(world.tiers[tier].up):
+        speed += world.vms[world.members[tier, k]].rate
+        world.speeds[tier, k] = speed
 
 
 @inner
@@ -175,11 +225,11 @@ def come_up(world: World, number: int) -> None:
     """Lets a VM that has booted take requests; those that waited for it to leave may go."""
     vm = world.vms[number]
     tier = world.tiers[vm.tier]
-    add_up(world, vm.tier)
+    look_at_up(world, vm.tier)
     vm.state = UP
     world.members[vm.tier, tier.up] = number
     tier.up += 1
-    tier.speed += vm.rate
+    add_speeds(world, vm.tier)
     k = 0
     while k < tier.up:
         other = world.members[vm.tier, k]
@@ -194,20 +244,18 @@ def drain(world: World, number: int) -> None:
     """Lets a VM that is up take nothing new."""
     vm = world.vms[number]
     tier, members = world.tiers[vm.tier], world.members[vm.tier]
-    add_up(world, vm.tier)
+    look_at_up(world, vm.tier)
+    look_at_vm(world, number)
     kept = 0
-    tier.speed = 0.0
     for k in range(tier.up):
         if members[k] != number:
             members[kept] = members[k]
-            tier.speed += world.vms[members[k]].rate
             kept += 1
     tier.up = kept
+    add_speeds(world, vm.tier)
     vm.leaving = 0
     vm.state = DRAINING
-    if vm.held > 0:
-        tier.busy -= 1
-    else:
+    if vm.held == 0:
         stop(world, number)
 
 
@@ -220,11 +268,9 @@ def rent(world: World, number: int, tier: int, size: int, rate: float, boot_s: f
     vm.size = size
     vm.rate = rate
     vm.leaving = 0
-    vm.first = 0
-    vm.held = 0
-    vm.served = now
-    vm.ends = now
     vm.since = now
+    vm.begun = now
+    vm.ends = now
     if boot_s > 0.0:
         set_alarm(world.ready, number, now + boot_s)
     else:
@@ -257,30 +303,33 @@ def run_until(world: World, time: float) -> None:
     With infinity the run goes on until all requests are gone, and time stands at the last event.
     """
     clock, requests = world.clock[0], world.requests
+    arrival = requests[clock.arrived].arrival if clock.arrived < len(requests) else np.inf
+    ready = first_ring(world.ready)
     while True:
-        ready, served = first_ring(world.ready), first_ring(world.finishes)
-        arrival = requests[clock.arrived].arrival if clock.arrived < len(requests) else np.inf
-        event = min(ready, served, arrival)
-        if event >= time:
-            break
-        clock.now = event
-        if ready == event:
+        served = first_ring(world.finishes)
+        now = min(served, arrival)
+        if now >= min(ready, time):
+            if ready >= time:
+                break
+            clock.now = ready
             vm = first_ringing(world.ready)
             set_alarm(world.ready, vm, np.inf)
             come_up(world, vm)
+            ready = first_ring(world.ready)
             continue
-        if served == event:
-            request = leave(world, first_ringing(world.finishes))
+        clock.now = now
+        if served == now:
+            request = leave(world, now, first_ringing(world.finishes))
             tier = next_tier(world, request)
         else:
             request, tier = clock.arrived, 0
             clock.arrived += 1
+            arrival = requests[clock.arrived].arrival if clock.arrived < len(requests) else np.inf
             requests[request].state = IN_SYSTEM
         if tier == OUT:
-            go_out(world, request)
+            go_out(world, now, request)
         else:
-            enter(world, tier, request)
+            enter(world, now, tier, request)
     if time < np.inf:
         clock.now = time
-    for tier in range(len(world.tiers)):
-        add_up(world, tier)
+    look(world)
