@@ -81,8 +81,9 @@ def arrivals_by_rate(
 ) -> NDArray[np.float64]:
     """Poisson arrivals whose rate is held for each second, up to a duration."""
     rates = np.asarray(rate, np.float64)
-    steps = np.minimum(np.arange(len(rates) + 1), duration_s)
-    expected = np.concatenate(([0.0], np.cumsum(rates * np.diff(steps))))
+    begins = np.flatnonzero(np.diff(rates, prepend=np.nan))  # of the spells of one rate
+    steps = np.minimum(np.append(begins, np.inf), duration_s)
+    expected = np.concatenate(([0.0], np.cumsum(rates[begins] * np.diff(steps))))
     total = expected[-1]
     if total > MOST_REQUESTS:
         raise SpecError(
@@ -90,5 +91,6 @@ def arrivals_by_rate(
         )
     count = rng.poisson(total)
     # Given their number, Poisson arrivals are independent and uniform in expected numbers.
-    places = np.sort(rng.random(count)) * total
-    return np.interp(places, expected, steps)
+    places = rng.random(count)
+    places.sort()
+    return np.interp(places * total, expected, steps)
