@@ -110,13 +110,12 @@ def leave(world: World, now: float, number: int) -> int:
     vm.served += 1
     vm.sojourn_s += now - world.requests[request].entered
     vm.begun = now
-    if vm.held > 0:
-        vm.first = world.requests[request].behind
-        set_alarm(world.finishes, number, world.requests[vm.first].finish)
-        return request
-    vm.busy_s += now - vm.busy_from
-    set_alarm(world.finishes, number, np.inf)
-    if vm.state == DRAINING:
+    behind = world.requests[request].behind
+    idle = vm.held == 0
+    vm.first = behind
+    vm.busy_s += now - vm.busy_from if idle else 0.0
+    set_alarm(world.finishes, number, np.inf if idle else world.requests[behind].finish)
+    if vm.state == DRAINING and idle:
         stop(world, number)
     return request
 
