@@ -87,7 +87,7 @@ def enter(world: World, now: float, tier_number: int, number: int) -> None:
         request.finish = now
         return
     # First in, first out: so it is known now when this visit will end.
-    ends = max(vm.ends, now) + draw_work(world.rules, number, visit) / vm.rate
+    ends = max(vm.ends, now) + draw_work(world.rules, number, visit) * vm.mean_s
     vm.ends = ends
     request.entered = now
     request.finish = ends
@@ -266,6 +266,7 @@ def rent(world: World, number: int, tier: int, size: int, rate: float, boot_s: f
     vm.tier = tier
     vm.size = size
     vm.rate = rate
+    vm.mean_s = 1.0 / rate
     vm.leaving = 0
     vm.since = now
     vm.begun = now

@@ -68,7 +68,8 @@ VM = np.dtype(
         ("state", np.int64),
         ("tier", np.int64),
         ("size", np.int64),
-        ("rate", np.float64),  # requests a second
+        ("rate", np.float64),  # requests a second,
+        ("mean_s", np.float64),  # so this is what a service takes on average
         ("leaving", np.int64),  # released, but kept until another VM of the tier is up
         ("since", np.float64),  # when it was rented
         ("first", np.int64),  # the request that is being served, if it holds any,
