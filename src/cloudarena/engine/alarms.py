@@ -40,13 +40,12 @@ def set_alarm(alarms: Alarms, number: int, time: float) -> None:
     times = alarms.times
     node = len(times) // 2 + number
     times[node] = time
-    node //= 2
-    while node >= 1:
-        earlier = min(times[2 * node], times[2 * node + 1])
-        if times[node] == earlier:
-            return
-        times[node] = earlier
+    while node > 1:
+        time = min(time, times[node ^ 1])  # the other child of the same node
         node //= 2
+        if times[node] == time:
+            return
+        times[node] = time
 
 
 @lean
@@ -65,8 +64,8 @@ def first_ring(alarms: Alarms) -> float:
 def first_ringing(alarms: Alarms) -> int:
     """Which alarm rings first; of several the one with the lowest number."""
     times = alarms.times
-    leaves = len(times) // 2
+    leaves, first = len(times) // 2, times[1]
     node = 1
     while node < leaves:
-        node = 2 * node if times[2 * node] == times[node] else 2 * node + 1
+        node = 2 * node + (times[2 * node] != first)
     return node - leaves

@@ -15,7 +15,7 @@ import numpy as np
 
 from cloudarena.engine.alarms import first_ring, first_ringing, set_alarm
 from cloudarena.engine.compiled import inner, lean
-from cloudarena.engine.hashing import normal, uniform
+from cloudarena.engine.hashing import exponential, normal, uniform
 from cloudarena.scenarios.tiers.state import (
     BLOCKED,
     BOOTING,
@@ -39,7 +39,7 @@ OUT = -1
 def draw_work(rules: Rules, request: int, visit: int) -> float:
     """How long a visit takes, in units of the mean service time of its VM."""
     if rules.service == EXPONENTIAL:
-        return -np.log(uniform(rules.service_key, request, 2 * visit))
+        return exponential(rules.service_key, request, 2 * visit)
     if rules.service == DETERMINISTIC:
         return 1.0
     if rules.service == HYPER_EXPONENTIAL:
@@ -48,7 +48,7 @@ def draw_work(rules: Rules, request: int, visit: int) -> float:
         share = 0.5 * (1.0 + spread)
         if uniform(rules.service_key, request, 2 * visit + 1) > share:
             share = 1.0 - share
-        return -np.log(uniform(rules.service_key, request, 2 * visit)) / (2.0 * share)
+        return exponential(rules.service_key, request, 2 * visit) / (2.0 * share)
     variance = np.log(1.0 + rules.variability)
     drawn = normal(rules.service_key, request, visit)
     return np.exp(np.sqrt(variance) * drawn - 0.5 * variance)
