@@ -173,6 +173,10 @@ class _Modelled:
 
     def __init__(self, margin: float, estimate: bool = False) -> None:
         check_positive(f"policy {self.name}: margin", margin)
+        if not isinstance(estimate, bool):
+            raise PolicyError(
+                f"policy {self.name}: estimate: {estimate!r} is not allowed: true or false"
+            )
         self._margin = margin
         self._estimate = estimate
 

@@ -55,8 +55,8 @@ class Bursts(Spec):
     kind: Literal["bursts"]
     base: Rate
     burst: Rate
-    every_s: float = Field(1800.0, gt=0)
-    length_s: float = Field(120.0, gt=0)
+    every_s: float = Field(1800.0, ge=1)
+    length_s: float = Field(120.0, ge=1)
     amplitude: float = Field(0.0, ge=0, le=1)
     cycle_s: float = Field(86400.0, gt=0)
 
