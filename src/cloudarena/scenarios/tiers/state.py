@@ -48,13 +48,13 @@ TIER = np.dtype(
         ("room", np.int64),  # requests that a VM holds at most
         ("up", np.int64),  # VMs that take requests
         ("since", np.float64),  # since when so many are up
-        # What is measured from the begin of the run; from `held` on, up to the last look.
+        ("held", np.int64),  # requests in it at the last look
+        # What is measured from the begin of the run; from `held_s` on, up to the last look.
         ("arrived", np.int64),  # visits
         ("blocked", np.int64),
         ("forwarded", np.int64),  # visits after which the request went on to the next tier
         ("turned", np.int64),  # and, on the way down, after which it turned back
         ("up_s", np.float64),  # VMs that take requests times seconds
-        ("held", np.int64),  # requests in the tier
         ("held_s", np.float64),  # requests held times seconds
         ("busy_s", np.float64),  # VMs that take requests and serve one times seconds
         ("sojourn_s", np.float64),  # of the visits served
