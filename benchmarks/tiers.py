@@ -12,7 +12,6 @@ anything is timed, and then draws its own; so does Ciw, whose mean is compared. 
 from __future__ import annotations
 
 import argparse
-import math
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ import simpy
 
 import cloudarena
 from benchmarks.queueing import markdown
-from cloudarena.engine.hashing import make_key, uniform
+from cloudarena.engine.hashing import exponential, make_key
 from cloudarena.files import write_text
 from cloudarena.scenarios.tiers import TiersScenario
 
@@ -178,7 +177,7 @@ def against_others(requests: int) -> list[list[str]]:
     arrivals = rows["arrival"].tolist()
 
     def same(number: int, visit: int) -> float:
-        return -math.log(uniform(key, number, 2 * visit))
+        return exponential(key, number, 2 * visit)
 
     def own(number: int, visit: int) -> float:
         return rng.expovariate(1.0)

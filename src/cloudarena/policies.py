@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cloudarena.contract import Policy
-from cloudarena.errors import PolicyError, nearest
+from cloudarena.errors import PolicyError, SpecError, nearest
 
 Factory = TypeVar("Factory", bound=Callable[[], Policy])
 
@@ -249,6 +249,8 @@ class PolicyBook:
         values = _settings(name, settings, self.parameters(name))
         try:
             return factory(**values)
+        except SpecError as error:
+            raise PolicyError(str(error)) from None
         except TypeError as error:
             raise PolicyError(f"policy {name}: {values} is not allowed: {error}") from None
 

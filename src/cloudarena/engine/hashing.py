@@ -6,10 +6,16 @@ requests in another order still give each the same work (common random numbers).
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from cloudarena.engine.compiled import lean
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.engine.compiled import lean, separate
 from cloudarena.engine.streams import stream
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+"""By which SplitMix64 goes on: 2^64 over the golden ratio."""
 
 
 def make_key(seed: int, purpose: str) -> np.uint64:
@@ -26,11 +32,22 @@ def scramble(bits: np.uint64) -> np.uint64:
 
 
 @lean
+def random_bits(key: np.uint64, first: int, second: int) -> np.uint64:
+    """64 random bits."""
+    bits = scramble(key + np.uint64(first) * STEP)
+    return scramble(bits + np.uint64(second) * np.uint64(0xD1B54A32D192ED03))
+
+
+@lean
+def as_uniform(bits: np.uint64) -> float:
+    """The upper 53 bits as a number between 0 and 1, neither included."""
+    return (np.float64(bits >> np.uint64(11)) + 0.5) / 9007199254740992.0
+
+
+@lean
 def uniform(key: np.uint64, first: int, second: int) -> float:
     """A number between 0 and 1, neither included."""
-    bits = scramble(key + np.uint64(first) * np.uint64(0x9E3779B97F4A7C15))
-    bits = scramble(bits + np.uint64(second) * np.uint64(0xD1B54A32D192ED03))
-    return (np.float64(bits >> np.uint64(11)) + 0.5) / 9007199254740992.0
+    return as_uniform(random_bits(key, first, second))
 
 
 @lean
@@ -38,3 +55,53 @@ def normal(key: np.uint64, first: int, second: int) -> float:
     """A standard normal number (Box and Muller 1958)."""
     radius = np.sqrt(-2.0 * np.log(uniform(key, first, 2 * second)))
     return radius * np.cos(2.0 * np.pi * uniform(key, first, 2 * second + 1))
+
+
+LAYERS = 256
+TAIL = 7.69711747013104972
+"""Where the tail of the exponential law begins if it is as large as each of the other layers."""
+
+
+def _widths() -> NDArray[np.float64]:
+    """The widths of layers of equal area under exp(-x), the widest first; behind the last, 0.
+
+    The first is as wide as it would be without a tail.
+    """
+    area = (TAIL + 1.0) * math.exp(-TAIL)
+    widths = [area * math.exp(TAIL), TAIL]
+    while len(widths) < LAYERS:
+        widths.append(-math.log(area / widths[-1] + math.exp(-widths[-1])))
+    return np.array([*widths, 0.0])
+
+
+WIDTHS = _widths()
+
+
+@lean
+def exponential(key: np.uint64, first: int, second: int) -> float:
+    """An exponential number of mean 1, by layers (Marsaglia and Tsang 2000).
+
+    A place in a layer that is under the curve for certain is the number: 99 of 100 are, and need
+    no logarithm, which would take longer than all the rest.
+    """
+    bits = random_bits(key, first, second)
+    layer = np.int64(bits & np.uint64(LAYERS - 1))
+    place = as_uniform(bits) * WIDTHS[layer]
+    return place if place < WIDTHS[layer + 1] else _exponential_at_edge(bits)
+
+
+@separate
+def _exponential_at_edge(bits: np.uint64) -> float:
+    """As ``exponential``, also for places that may not be under the curve."""
+    while True:
+        layer = np.int64(bits & np.uint64(LAYERS - 1))
+        place = as_uniform(bits) * WIDTHS[layer]
+        if place < WIDTHS[layer + 1]:
+            return place
+        bits = scramble(bits + STEP)
+        if layer == 0:
+            return TAIL - np.log(as_uniform(bits))
+        low, high = np.exp(-WIDTHS[layer]), np.exp(-WIDTHS[layer + 1])
+        if low + as_uniform(bits) * (high - low) < np.exp(-place):
+            return place
+        bits = scramble(bits + STEP)

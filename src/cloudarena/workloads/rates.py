@@ -81,8 +81,10 @@ def arrivals_by_rate(
 ) -> NDArray[np.float64]:
     """Poisson arrivals whose rate is held for each second, up to a duration."""
     rates = np.asarray(rate, np.float64)
-    steps = np.minimum(np.arange(len(rates) + 1), duration_s)
-    expected = np.concatenate(([0.0], np.cumsum(rates * np.diff(steps))))
+    begins = np.concatenate(([0], np.flatnonzero(rates[1:] != rates[:-1]) + 1))
+    ends = np.minimum(np.append(begins[1:], len(rates)), duration_s)
+    rates = rates[begins]  # of spells in which it does not change
+    expected = np.concatenate(([0.0], np.cumsum(rates * (ends - begins))))
     total = expected[-1]
     if total > MOST_REQUESTS:
         raise SpecError(
@@ -90,5 +92,11 @@ def arrivals_by_rate(
         )
     count = rng.poisson(total)
     # Given their number, Poisson arrivals are independent and uniform in expected numbers.
-    places = np.sort(rng.random(count)) * total
-    return np.interp(places, expected, steps)
+    arrivals = rng.random(count)
+    arrivals.sort()
+    arrivals *= np.nextafter(total, 0.0)
+    spells = np.diff(np.searchsorted(arrivals, expected))
+    arrivals -= np.repeat(expected[:-1], spells)
+    arrivals /= np.repeat(rates, spells)
+    arrivals += np.repeat(begins, spells)
+    return arrivals

@@ -11,7 +11,7 @@ import math
 from collections import deque
 from dataclasses import dataclass, field
 
-from cloudarena.engine.hashing import make_key, normal, uniform
+from cloudarena.engine.hashing import exponential, make_key, normal, uniform
 
 READY, SERVED, ARRIVAL = range(3)
 """Kinds of events, in their order at one instant."""
@@ -66,12 +66,12 @@ class Service:
         if spec.service == "deterministic":
             return 1.0
         if spec.service == "exponential":
-            return -math.log(uniform(key, number, 2 * visit))
+            return exponential(key, number, 2 * visit)
         if spec.service == "hyper-exponential":
             share = 0.5 * (1 + math.sqrt((spec.service_scv - 1) / (spec.service_scv + 1)))
             if uniform(key, number, 2 * visit + 1) > share:
                 share = 1 - share
-            return -math.log(uniform(key, number, 2 * visit)) / (2 * share)
+            return exponential(key, number, 2 * visit) / (2 * share)
         variance = math.log(1 + spec.service_scv)
         return math.exp(math.sqrt(variance) * normal(key, number, visit) - variance / 2)
 

@@ -195,6 +195,13 @@ def test_estimates_begin_at_one_half_and_need_thirty_visits():
     [
         ("model-based:forecast=linea", "linear"),
         ("model-based:margin=0", "margin"),
+        ("model-based:margin=abc", "margin"),
+        ("model-based:margin=.inf", "margin"),
+        ("model-based:estimate=maybe", "estimate: 'maybe' is not allowed: true or false"),
+        ("utilisation:high=2", "high: 2 is not allowed: from 0 to 1"),
+        ("utilisation:low=abc", "low"),
+        ("step:cooldown=1.5", "cooldown"),
+        ("target-tracking:target=0", "target"),
         ("target-tracking:target=1.5", "target"),
         ("utilisation:hi=0.9", "high"),
         ("utilisation:lowered=0.9", "lowered: 0.9 is not allowed: at most 0.85, above which"),

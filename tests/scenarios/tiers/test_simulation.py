@@ -130,6 +130,11 @@ def test_what_is_not_allowed_changes_nothing(action, words):
     [
         ({"routing": {"forward": [0.8]}}, "routing.forward: .* 2 shares"),
         ({"warmup_s": 3600}, "warmup_s: 3600 is not allowed: less than duration_s"),
+        ({"period_s": 1e-9}, "period_s: 1e-09 is not allowed: at most 1,000,000 periods"),
+        (
+            {"arrivals": {"kind": "bursts", "base": 4, "burst": 9, "every_s": 1e-9}},
+            "arrivals.every_s: 1e-09 is not allowed: at least 1",
+        ),
         ({"max_fat": 0}, "max_fat: 0 is not allowed: 1 are there at the start"),
         ({"service": "hyper-exponential", "service_scv": 1.0}, "service_scv: 1 is not allowed"),
         ({"arrivals": {"kind": "worldcup", "peak": 1}}, "worldcup-hour"),

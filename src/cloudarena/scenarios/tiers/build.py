@@ -34,8 +34,8 @@ def build_world(scenario: TiersScenario, seed: int) -> World:
         ),
         tiers=tiers,
         members=np.zeros((len(tiers), slots), np.int64),
+        speeds=np.zeros((len(tiers), slots)),
         vms=np.zeros(slots, VM),
-        queue=np.zeros((slots, int(tiers["room"].max())), np.int64),
         ready=make_alarms(slots),
         finishes=make_alarms(slots),
         requests=requests,
@@ -52,8 +52,8 @@ def with_slots(world: World, slots: int) -> World:
     more = slots - len(world.vms)
     return world._replace(
         members=np.pad(world.members, ((0, 0), (0, more))),
+        speeds=np.pad(world.speeds, ((0, 0), (0, more))),
         vms=np.concatenate((world.vms, np.zeros(more, VM))),
-        queue=np.pad(world.queue, ((0, more), (0, 0))),
         ready=with_alarms(world.ready, slots),
         finishes=with_alarms(world.finishes, slots),
     )

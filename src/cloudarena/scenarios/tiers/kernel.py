@@ -15,18 +15,16 @@ import numpy as np
 
 from cloudarena.engine.alarms import first_ring, first_ringing, set_alarm
 from cloudarena.engine.compiled import inner, lean
-from cloudarena.engine.hashing import normal, uniform
+from cloudarena.engine.hashing import exponential, normal, uniform
+from cloudarena.scenarios.tiers.fleet import come_up, look, stop
 from cloudarena.scenarios.tiers.state import (
     BLOCKED,
-    BOOTING,
     DETERMINISTIC,
     DRAINING,
     EXPONENTIAL,
     HYPER_EXPONENTIAL,
     IN_SYSTEM,
-    OFF,
     SERVED,
-    UP,
     Rules,
     World,
 )
@@ -39,7 +37,7 @@ OUT = -1
 def draw_work(rules: Rules, request: int, visit: int) -> float:
     """How long a visit takes, in units of the mean service time of its VM."""
     if rules.service == EXPONENTIAL:
-        return -np.log(uniform(rules.service_key, request, 2 * visit))
+        return exponential(rules.service_key, request, 2 * visit)
     if rules.service == DETERMINISTIC:
         return 1.0
     if rules.service == HYPER_EXPONENTIAL:
@@ -48,91 +46,75 @@ def draw_work(rules: Rules, request: int, visit: int) -> float:
         share = 0.5 * (1.0 + spread)
         if uniform(rules.service_key, request, 2 * visit + 1) > share:
             share = 1.0 - share
-        return -np.log(uniform(rules.service_key, request, 2 * visit)) / (2.0 * share)
+        return exponential(rules.service_key, request, 2 * visit) / (2.0 * share)
     variance = np.log(1.0 + rules.variability)
     drawn = normal(rules.service_key, request, visit)
     return np.exp(np.sqrt(variance) * drawn - 0.5 * variance)
 
 
 @inner
-def add_up(world: World, number: int) -> None:
-    """Adds up what a tier held since this was last done."""
-    tier, now = world.tiers[number], world.clock[0].now
-    passed = now - tier.since
-    tier.held_s += passed * tier.held
-    tier.busy_s += passed * tier.busy
-    tier.up_s += passed * tier.up
-    tier.since = now
-
-
-@inner
-def choose_vm(world: World, tier: int, request: int) -> int:
+def choose_vm(world: World, tier: int, request: int, visit: int) -> int:
     """The VM that a request goes to: any, with the same chance or in proportion to its rate."""
     count = world.tiers[tier].up
     if count == 1:
         return world.members[tier, 0]
-    share = uniform(world.rules.balance_key, request, world.requests[request].visits)
+    share = uniform(world.rules.balance_key, request, visit)
     if not world.rules.weighted:
         return world.members[tier, int(share * count)]
-    left = share * world.tiers[tier].speed
+    speeds = world.speeds[tier]
+    wanted = share * speeds[count - 1]
     place = 0
     for k in range(count - 1):
-        left -= world.vms[world.members[tier, k]].rate
-        place += left >= 0.0
+        place += wanted >= speeds[k]
     return world.members[tier, place]
 
 
 @inner
-def enter(world: World, tier_number: int, number: int) -> None:
+def enter(world: World, now: float, tier_number: int, number: int) -> None:
     """Brings a request to a tier."""
-    request, tier, now = world.requests[number], world.tiers[tier_number], world.clock[0].now
-    add_up(world, tier_number)
+    request, tier = world.requests[number], world.tiers[tier_number]
+    visit = request.visits + 1
+    request.visits = visit
     request.tier = tier_number
-    request.visits += 1
     tier.arrived += 1
-    chosen = choose_vm(world, tier_number, number)
+    chosen = choose_vm(world, tier_number, number, visit)
     vm = world.vms[chosen]
     if vm.held == tier.room:
         tier.blocked += 1
         request.state = BLOCKED
         request.finish = now
         return
-    place = vm.first + vm.held
-    world.queue[chosen, place - tier.room if place >= tier.room else place] = number
-    vm.held += 1
-    tier.held += 1
-    request.entered = now
     # First in, first out: so it is known now when this visit will end.
-    vm.ends = max(vm.ends, now) + draw_work(world.rules, number, request.visits) / vm.rate
-    request.finish = vm.ends
-    if vm.held == 1:
-        tier.busy += 1
-        set_alarm(world.finishes, chosen, vm.ends)
+    ends = max(vm.ends, now) + draw_work(world.rules, number, visit) * vm.mean_s
+    vm.ends = ends
+    request.entered = now
+    request.finish = ends
+    if vm.held == 0:
+        vm.first = number
+        vm.busy_from = now
+        set_alarm(world.finishes, chosen, ends)
+    else:
+        world.requests[vm.last].behind = number
+    vm.last = number
+    vm.held += 1
 
 
 @inner
-def leave(world: World, number: int) -> int:
+def leave(world: World, now: float, number: int) -> int:
     """Ends the service of the first request of a VM; returns the request."""
-    vm, now = world.vms[number], world.clock[0].now
-    tier = world.tiers[vm.tier]
-    add_up(world, vm.tier)
-    request = world.queue[number, vm.first]
-    entered = world.requests[request].entered
-    vm.first = 0 if vm.first + 1 == tier.room else vm.first + 1
+    vm = world.vms[number]
+    request = vm.first
     vm.held -= 1
-    tier.held -= 1
-    tier.sojourn_s += now - entered
-    world.served[vm.tier, vm.size] += 1
-    world.service_s[vm.tier, vm.size] += now - max(entered, vm.served)
-    vm.served = now
-    if vm.held > 0:
-        set_alarm(world.finishes, number, world.requests[world.queue[number, vm.first]].finish)
-        return request
-    set_alarm(world.finishes, number, np.inf)
-    if vm.state == DRAINING:
+    vm.served += 1
+    vm.sojourn_s += now - world.requests[request].entered
+    vm.begun = now
+    behind = world.requests[request].behind
+    idle = vm.held == 0
+    vm.first = behind
+    vm.busy_s += now - vm.busy_from if idle else 0.0
+    set_alarm(world.finishes, number, np.inf if idle else world.requests[behind].finish)
+    if vm.state == DRAINING and idle:
         stop(world, number)
-    else:
-        tier.busy -= 1
     return request
 
 
@@ -154,100 +136,12 @@ def next_tier(world: World, number: int) -> int:
 
 
 @inner
-def go_out(world: World, number: int) -> None:
+def go_out(world: World, now: float, number: int) -> None:
     """Lets a request go that was served at all its tiers."""
     request, clock = world.requests[number], world.clock[0]
     request.state = SERVED
-    world.responses[clock.done] = clock.now - request.arrival
+    world.responses[clock.done] = now - request.arrival
     clock.done += 1
-
-
-@inner
-def stop(world: World, number: int) -> None:
-    """Ends the rent of a VM."""
-    vm, now = world.vms[number], world.clock[0].now
-    vm.state = OFF
-    world.rented_s[vm.size] += max(0.0, min(now, world.rules.end_s) - vm.since)
-
-
-@inner
-def come_up(world: World, number: int) -> None:
-    """Lets a VM that has booted take requests; those that waited for it to leave may go."""
-    vm = world.vms[number]
-    tier = world.tiers[vm.tier]
-    add_up(world, vm.tier)
-    vm.state = UP
-    world.members[vm.tier, tier.up] = number
-    tier.up += 1
-    tier.speed += vm.rate
-    k = 0
-    while k < tier.up:
-        other = world.members[vm.tier, k]
-        if world.vms[other].leaving:
-            drain(world, other)
-        else:
-            k += 1
-
-
-@inner
-def drain(world: World, number: int) -> None:
-    """Lets a VM that is up take nothing new."""
-    vm = world.vms[number]
-    tier, members = world.tiers[vm.tier], world.members[vm.tier]
-    add_up(world, vm.tier)
-    kept = 0
-    tier.speed = 0.0
-    for k in range(tier.up):
-        if members[k] != number:
-            members[kept] = members[k]
-            tier.speed += world.vms[members[k]].rate
-            kept += 1
-    tier.up = kept
-    vm.leaving = 0
-    vm.state = DRAINING
-    if vm.held > 0:
-        tier.busy -= 1
-    else:
-        stop(world, number)
-
-
-@lean
-def rent(world: World, number: int, tier: int, size: int, rate: float, boot_s: float) -> None:
-    """Rents a VM in a free slot; it takes requests when it has booted."""
-    vm, now = world.vms[number], world.clock[0].now
-    vm.state = BOOTING
-    vm.tier = tier
-    vm.size = size
-    vm.rate = rate
-    vm.leaving = 0
-    vm.first = 0
-    vm.held = 0
-    vm.served = now
-    vm.ends = now
-    vm.since = now
-    if boot_s > 0.0:
-        set_alarm(world.ready, number, now + boot_s)
-    else:
-        come_up(world, number)
-
-
-@lean
-def release(world: World, number: int) -> None:
-    """Gives a VM back: one that boots at once, one that is up when it has nothing left.
-
-    The last VM of a tier that is up stays until another one has booted.
-    """
-    vm = world.vms[number]
-    if vm.state == BOOTING:
-        set_alarm(world.ready, number, np.inf)
-        stop(world, number)
-        return
-    staying = 0
-    for k in range(world.tiers[vm.tier].up):
-        staying += world.vms[world.members[vm.tier, k]].leaving == 0
-    vm.leaving = 1
-    if staying > 1:
-        drain(world, number)
 
 
 @lean
@@ -257,30 +151,33 @@ def run_until(world: World, time: float) -> None:
     With infinity the run goes on until all requests are gone, and time stands at the last event.
     """
     clock, requests = world.clock[0], world.requests
+    arrival = requests[clock.arrived].arrival if clock.arrived < len(requests) else np.inf
+    ready = first_ring(world.ready)
     while True:
-        ready, served = first_ring(world.ready), first_ring(world.finishes)
-        arrival = requests[clock.arrived].arrival if clock.arrived < len(requests) else np.inf
-        event = min(ready, served, arrival)
-        if event >= time:
-            break
-        clock.now = event
-        if ready == event:
+        served = first_ring(world.finishes)
+        now = min(served, arrival)
+        if now >= min(ready, time):
+            if ready >= time:
+                break
+            clock.now = ready
             vm = first_ringing(world.ready)
             set_alarm(world.ready, vm, np.inf)
             come_up(world, vm)
+            ready = first_ring(world.ready)
             continue
-        if served == event:
-            request = leave(world, first_ringing(world.finishes))
+        clock.now = now
+        if served == now:
+            request = leave(world, now, first_ringing(world.finishes))
             tier = next_tier(world, request)
         else:
             request, tier = clock.arrived, 0
             clock.arrived += 1
+            arrival = requests[clock.arrived].arrival if clock.arrived < len(requests) else np.inf
             requests[request].state = IN_SYSTEM
         if tier == OUT:
-            go_out(world, request)
+            go_out(world, now, request)
         else:
-            enter(world, tier, request)
+            enter(world, now, tier, request)
     if time < np.inf:
         clock.now = time
-    for tier in range(len(world.tiers)):
-        add_up(world, tier)
+    look(world)

@@ -13,9 +13,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.errors import PolicyError, nearest
+from cloudarena.errors import PolicyError
 from cloudarena.policies import PolicyBook
 from cloudarena.queueing import Offer, Sla, cheapest
+from cloudarena.queueing.checks import (
+    check_choice,
+    check_level,
+    check_not_negative,
+    check_positive,
+    check_share,
+    check_whole,
+)
 from cloudarena.scenarios.tiers.estimates import Estimates, chain_of
 from cloudarena.scenarios.tiers.forecasts import FORECASTS
 from cloudarena.scenarios.tiers.state import FAT, THIN
@@ -51,6 +59,9 @@ class Utilisation:
     def __init__(
         self, high: float = 0.95, raised: float = 0.85, lowered: float = 0.60, low: float = 0.45
     ) -> None:
+        thresholds = {"high": high, "raised": raised, "lowered": lowered, "low": low}
+        for key, value in thresholds.items():
+            check_share(f"policy utilisation: {key}", value)
         for name, threshold in (("lowered", lowered), ("low", low)):
             if threshold > min(raised, high):
                 raise PolicyError(
@@ -88,8 +99,9 @@ class TargetTracking:
     name = "target-tracking"
 
     def __init__(self, target: float = 0.6, tolerance: float = 0.1, cooldown: int = 5) -> None:
-        if not 0 < target < 1:
-            raise PolicyError(f"policy target-tracking: target: {target} is not allowed: 0 to 1")
+        check_level("policy target-tracking: target", target, 1.0)
+        check_not_negative("policy target-tracking: tolerance", tolerance)
+        check_whole("policy target-tracking: cooldown", cooldown, 0)
         self._target, self._tolerance, self._cooldown = target, tolerance, cooldown
         self._changed: NDArray[np.int64] = np.zeros(0, np.int64)
 
@@ -125,6 +137,9 @@ class StepScaling:
     name = "step"
 
     def __init__(self, upper: float = 0.75, lower: float = 0.35, cooldown: int = 3) -> None:
+        check_share("policy step: upper", upper)
+        check_share("policy step: lower", lower)
+        check_whole("policy step: cooldown", cooldown, 0)
         self._upper, self._lower, self._cooldown = upper, lower, cooldown
         self._changed: NDArray[np.int64] = np.zeros(0, np.int64)
 
@@ -163,8 +178,11 @@ class _Modelled:
     name = ""
 
     def __init__(self, margin: float, estimate: bool = False) -> None:
-        if not margin > 0:
-            raise PolicyError(f"policy {self.name}: margin: {margin} is not allowed: more than 0")
+        check_positive(f"policy {self.name}: margin", margin)
+        if not isinstance(estimate, bool):
+            raise PolicyError(
+                f"policy {self.name}: estimate: {estimate!r} is not allowed: true or false"
+            )
         self._margin = margin
         self._estimate = estimate
 
@@ -214,11 +232,7 @@ class ModelBased(_Modelled):
         self, forecast: str = "linear", margin: float = 1.15, estimate: bool = False
     ) -> None:
         super().__init__(margin, estimate)
-        if forecast not in FORECASTS:
-            raise PolicyError(
-                f"policy model-based: forecast: {forecast!r} is not allowed: one of "
-                f"{', '.join(FORECASTS)}.{nearest(forecast, FORECASTS)}"
-            )
+        check_choice("policy model-based: forecast", forecast, FORECASTS)
         self._forecast = FORECASTS[forecast]
 
     def __call__(self, decision: Any) -> Counts:

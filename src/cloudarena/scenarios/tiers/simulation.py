@@ -11,7 +11,7 @@ from cloudarena.compiled_run import locked, read_only
 from cloudarena.contract import RecordLevel, Result, Simulation
 from cloudarena.engine.streams import stream
 from cloudarena.errors import InvalidAction
-from cloudarena.scenarios.tiers import kernel
+from cloudarena.scenarios.tiers import fleet, kernel
 from cloudarena.scenarios.tiers.build import build_world, with_slots
 from cloudarena.scenarios.tiers.metrics import cost_usd, keeps_sla, measure
 from cloudarena.scenarios.tiers.spec import TiersScenario
@@ -226,7 +226,7 @@ class TiersSimulation(Simulation):
             self._rent(tier, size, int(changes[tier, size]), boot_s)
         for tier, size in np.argwhere(changes < 0).tolist():
             for _ in range(-int(changes[tier, size])):
-                kernel.release(self.world, self._least_needed(tier, size))
+                fleet.release(self.world, self._least_needed(tier, size))
         self.counts = wanted
 
     def _rent(self, tier: int, size: int, count: int, boot_s: float) -> None:
@@ -235,7 +235,7 @@ class TiersSimulation(Simulation):
             self.world = with_slots(self.world, 2 * len(self.world.vms))
         for slot in np.flatnonzero(self.world.vms["state"] == OFF)[:count].tolist():
             rate = float(self._vm_rates[tier, size])
-            kernel.rent(self.world, slot, tier, size, rate, boot_s)
+            fleet.rent(self.world, slot, tier, size, rate, boot_s)
 
     def _least_needed(self, tier: int, size: int) -> int:
         """The VM to release: the last that boots if there is one, else that which holds least."""

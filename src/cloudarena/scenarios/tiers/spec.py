@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cloudarena.scenarios.tiers.simulation import TiersSimulation
 
 Rate = Annotated[float, Field(gt=0, le=1e7)]
+MOST_PERIODS = 1_000_000
 
 
 class Constant(Spec):
@@ -54,8 +55,8 @@ class Bursts(Spec):
     kind: Literal["bursts"]
     base: Rate
     burst: Rate
-    every_s: float = Field(1800.0, gt=0)
-    length_s: float = Field(120.0, gt=0)
+    every_s: float = Field(1800.0, ge=1)
+    length_s: float = Field(120.0, ge=1)
     amplitude: float = Field(0.0, ge=0, le=1)
     cycle_s: float = Field(86400.0, gt=0)
 
@@ -223,6 +224,10 @@ class TiersScenario(Scenario):
             problems.append(
                 f"warmup_s: {self.warmup_s:g} is not allowed: less than duration_s, "
                 f"{self.duration_s:g}"
+            )
+        if self.periods > MOST_PERIODS:
+            problems.append(
+                f"period_s: {self.period_s:g} is not allowed: at most {MOST_PERIODS:,} periods"
             )
         if self.service == "hyper-exponential" and self.service_scv <= 1:
             problems.append(

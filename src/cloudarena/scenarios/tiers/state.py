@@ -47,18 +47,16 @@ TIER = np.dtype(
         ("forward", np.float64),  # the share of requests that go on; 0 for the last tier
         ("room", np.int64),  # requests that a VM holds at most
         ("up", np.int64),  # VMs that take requests
-        ("speed", np.float64),  # the sum of their rates
-        ("held", np.int64),  # requests in the tier
-        ("busy", np.int64),  # VMs that take requests and serve one
-        ("since", np.float64),  # when these were last added up
-        # From here on what is measured, from the begin of the run.
+        ("since", np.float64),  # since when so many are up
+        ("held", np.int64),  # requests in it at the last look
+        # What is measured from the begin of the run; from `held_s` on, up to the last look.
         ("arrived", np.int64),  # visits
         ("blocked", np.int64),
         ("forwarded", np.int64),  # visits after which the request went on to the next tier
         ("turned", np.int64),  # and, on the way down, after which it turned back
+        ("up_s", np.float64),  # VMs that take requests times seconds
         ("held_s", np.float64),  # requests held times seconds
         ("busy_s", np.float64),  # VMs that take requests and serve one times seconds
-        ("up_s", np.float64),  # VMs that take requests times seconds
         ("sojourn_s", np.float64),  # of the visits served
     ]
 )
@@ -70,13 +68,21 @@ VM = np.dtype(
         ("state", np.int64),
         ("tier", np.int64),
         ("size", np.int64),
-        ("rate", np.float64),  # requests a second
+        ("rate", np.float64),  # requests a second,
+        ("mean_s", np.float64),  # so this is what a service takes on average
         ("leaving", np.int64),  # released, but kept until another VM of the tier is up
-        ("first", np.int64),  # where the queue begins in its ring; that request is being served
-        ("held", np.int64),  # how many requests it holds
-        ("served", np.float64),  # when it was last done with a request,
-        ("ends", np.float64),  # and when it will be with all that it holds
         ("since", np.float64),  # when it was rented
+        ("first", np.int64),  # the request that is being served, if it holds any,
+        ("last", np.int64),  # the one that came last,
+        ("held", np.int64),  # and how many it holds
+        ("begun", np.float64),  # when it was last done with a request,
+        ("ends", np.float64),  # and when it will be with all that it holds
+        # What was measured since the last look at it.
+        ("served", np.int64),  # visits
+        ("sojourn_s", np.float64),  # how long these took,
+        ("busy_from", np.float64),  # since when it has not been idle, or was looked at,
+        ("busy_s", np.float64),  # seconds in which it was busy before that,
+        ("open_s", np.float64),  # and what the visit that was going on then had had by then
     ]
 )
 """A VM, in a slot that is used again."""
@@ -86,6 +92,7 @@ REQUEST = np.dtype(
         ("arrival", np.float64),
         ("entered", np.float64),  # when it came to its VM
         ("finish", np.float64),  # when its visit ends; in the end, when it was served or blocked
+        ("behind", np.int64),  # the request that came to its VM after it
         ("visits", np.int32),
         ("tier", np.int16),
         ("state", np.int8),
@@ -108,9 +115,9 @@ class World(NamedTuple):
 
     rules: Rules
     tiers: NDArray[np.void]  # (tiers,) of TIER
-    members: NDArray[np.int64]  # (tiers, VMs): those that take requests begin a row
+    members: NDArray[np.int64]  # (tiers, VMs): those that take requests begin a row,
+    speeds: NDArray[np.float64]  # (tiers, VMs): and the sum of their rates up to each
     vms: NDArray[np.void]  # (VMs,) of VM
-    queue: NDArray[np.int64]  # (VMs, most room): rings of requests
     ready: Alarms
     """When a VM has booted."""
     finishes: Alarms
