@@ -1,5 +1,7 @@
 """Cases worked by hand."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from tests.scenarios.faas.cases import MB_S, column, function, scenario
@@ -191,3 +193,38 @@ def test_placements_that_do_not_fit_wait_until_something_ends():
     result = simulate(scenario({**wide, "scaling": {**rule, "start": 1}}, second))
     # The first has no requests after 10 s and ends at 20 s, when the second can be placed.
     assert column(result, "replicas", "scheduled_s") == [0.0, 20.0]
+
+
+def test_requests_of_azure_2019_arrive_in_their_minutes(tmp_path):
+    minutes = [str(minute) for minute in range(1, 1441)]
+    counts = {"busy": {1: 30, 2: 60}, "calm": {1: 10, 5: 5}}
+    lines = [",".join(["HashOwner", "HashApp", "HashFunction", "Trigger", *minutes])]
+    for name, at in counts.items():
+        row = [str(at.get(minute, 0)) for minute in range(1, 1441)]
+        lines.append(",".join(["o", "a", name, "http", *row]))
+    path = tmp_path / "day.csv"
+    path.write_text("\n".join(lines) + "\n")
+    two = [function(0.01, name=name, requests={"kind": "none"}) for name in "fg"]
+    trace = {"kind": "azure-2019", "path": str(path)}
+    result = simulate(scenario(*two, duration_s=300, trace=trace), record="full")
+    arrived = [
+        (name, int(time // 60) + 1)
+        for name, time in zip(
+            column(result, "invocations", "function"),
+            column(result, "invocations", "arrival_s"),
+            strict=True,
+        )
+    ]
+    assert Counter(arrived) == {("f", 1): 30, ("f", 2): 60, ("g", 1): 10, ("g", 5): 5}
+    twice = scenario(*two, duration_s=300, trace=trace, load_scale=2.0)
+    assert simulate(twice).metrics["requests"] == 210
+
+
+def test_requests_of_azure_2021_arrive_when_they_began(tmp_path):
+    path = tmp_path / "invocations.csv"
+    path.write_text("app,func,end_timestamp,duration\nA,x,10.5,0.5\nA,x,11,2\nA,y,30,1\n")
+    two = [function(0.1, name=name, requests={"kind": "none"}) for name in "fg"]
+    trace = {"kind": "azure-2021", "path": str(path)}
+    result = simulate(scenario(*two, trace=trace), record="full")
+    assert column(result, "invocations", "function") == ["f", "f", "g"]
+    assert column(result, "invocations", "arrival_s") == [0.0, 1.0, 20.0]

@@ -1,6 +1,8 @@
 """What holds in every run."""
 
 import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -145,3 +147,36 @@ def test_requests_may_be_drawn_window_by_window(monkeypatch):
     done = rows["response_s"][~np.isnan(rows["response_s"])]
     found = [result.metrics[f"response_{name}_s"] for name in ("p50", "p95", "p99")]
     assert found == pytest.approx(np.quantile(done, (0.5, 0.95, 0.99)), rel=1e-3)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_replay_is_the_run_again(tmp_path, ending):
+    changes = {"duration_s": 120, "record": "full"}
+    study = cloudarena.load("faas/edge-energy", changes)
+    run = simulate(study, "energy-efficiency", 3)
+    decisions = run.tables["decisions"]
+    assert set(decisions["decision"].to_pylist()) == {"place", "scale"}
+    path = tmp_path / f"decisions.{ending}"
+    if ending == "csv":
+        pyarrow.csv.write_csv(decisions, path)
+    else:
+        pyarrow.parquet.write_table(decisions, path)
+    again = simulate(study, f"replay:{path}", 3)
+    assert again.metrics == run.metrics
+    assert all(again.tables[name].equals(table) for name, table in run.tables.items())
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("0,place,f,nowhere,", "node: 'nowhere' is not in the scenario"),
+        ("0,place,g,nuc-0,", "function: 'g' is not in the scenario"),
+        ("0,move,f,nuc-0,", "decision: 'move' is not allowed: place or scale"),
+        ("0,scale,f,,", "replicas: None is not in the scenario"),
+    ],
+)
+def test_a_replay_that_does_not_fit_says_where(tmp_path, row, words):
+    path = tmp_path / "decisions.csv"
+    path.write_text(f"time_s,decision,function,node,replicas\n{row}\n")
+    with pytest.raises(PolicyError, match=f"line 2: {words}"):
+        simulate(scenario(function()), f"replay:{path}")

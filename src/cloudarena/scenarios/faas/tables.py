@@ -19,6 +19,7 @@ from cloudarena.scenarios.faas.names import (
     CPU,
     EXECUTING,
     FREE,
+    NONE,
     OFF,
     OUTCOMES,
     PHASES,
@@ -47,6 +48,7 @@ def make_tables(run: FaasSimulation) -> dict[str, pa.Table]:
         "invocations": invocations_table(run),
         "replicas": replicas_table(run),
         "scaling": scaling_table(run),
+        "decisions": decisions_table(run),
         "nodes": nodes_table(run),
         "functions": functions_table(run),
         "flows": flows_table(run),
@@ -172,6 +174,28 @@ def scaling_table(run: FaasSimulation) -> pa.Table:
             "before": rows["before"],
             "after": rows["after"],
             "by": pa.array(by, pa.string()),
+        }
+    )
+
+
+def decisions_table(run: FaasSimulation) -> pa.Table:
+    """One row per replica that was placed and change by a scaler: for ``--policy replay:FILE``."""
+    clock, records = run.world.clock[0], run.world.records
+    placed, changes = records.replicas[: clock["placed"]], records.changes[: clock["changes"]]
+    changes = changes[changes["by_scaler"]]
+    times = np.concatenate((changes["time"], placed["scheduled"]))
+    order = np.argsort(times, kind="stable")
+    is_place = np.repeat([False, True], (len(changes), len(placed)))
+    function = np.concatenate((changes["function"], placed["function"]))
+    node = np.concatenate((np.full(len(changes), NONE), placed["node"]))
+    replicas = np.concatenate((changes["after"], np.zeros(len(placed), np.int64)))
+    return pa.table(
+        {
+            "time_s": times[order],
+            "decision": pa.array(np.where(is_place, "place", "scale")[order], pa.string()),
+            "function": _function_names(run, function[order]),
+            "node": _node_names(run, node[order]),
+            "replicas": pa.array(replicas[order], pa.int64(), mask=is_place[order]),
         }
     )
 
