@@ -15,6 +15,7 @@ import math
 from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import simpy
@@ -23,6 +24,7 @@ from cloudarena.scenarios.faas import FaasSimulation
 from cloudarena.scenarios.faas.names import BUS, MEMORY, POWERED, WHOLE
 
 Process = Generator[simpy.Event, Any, None]
+SLOTS = 1024
 
 
 @dataclass(slots=True, eq=False)
@@ -187,6 +189,8 @@ class Replica:
         self.function, self.image, self.node = function, image, node
         self.work = 0
         """Requests that it has."""
+        self.slot = platform.slots.pop()
+        self.ready_s = math.inf
         self.is_ready = self.drains = False
         self.workers = simpy.Resource(self.env, function.workers)
         node.hold(image, 1)
@@ -205,8 +209,9 @@ class Replica:
             yield self.env.timeout(setup_s)
         except simpy.Interrupt:
             return  # it is not wanted any more
-        self.is_ready = True
+        self.is_ready, self.ready_s = True, self.env.now
         function.ready.append(self)
+        function.ready.sort(key=attrgetter("ready_s", "slot"))
         self.serve_waiting()
 
     def serve_waiting(self) -> None:
@@ -238,6 +243,7 @@ class Replica:
     def stop(self) -> None:
         self.node.hold(self.image, -1)
         self.function.idle_j += self.node.share_j - self.share_j
+        self.platform.slots.append(self.slot)
 
 
 @dataclass(slots=True, eq=False)
@@ -261,6 +267,8 @@ class Platform:
         self.end_s = scenario.duration_s
         self.nodes = [Node(self, row) for row in world.nodes]
         self.functions = functions
+        self.slots = list(range(SLOTS))[::-1]
+        """Of replicas; of those that are ready at one instant the lowest comes first."""
         self.place()
         for function in functions:
             self.env.process(self.scale(function))
