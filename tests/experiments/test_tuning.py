@@ -188,6 +188,23 @@ def test_the_winning_share_as_a_spec_has_the_chosen_figures_on_average():
         assert abs(values.mean() - value["mean"]) < 4 * error
 
 
+def test_shares_by_one_objective():
+    both = tune("clusters/ligo-20", "los", evaluations=300_000).selection
+    alone = tune("clusters/ligo-20", "los", ["makespan_s"], evaluations=300_000).selection
+    assert [one.name for one in alone.objectives] == ["makespan_s"]
+    rough = both.look.moments.mean[:, 0]
+    assert np.array_equal(alone.look.moments.mean[:, 0], rough)
+    turned = tune("clusters/ligo-20", "los", ["memory_mb", "makespan_s"], evaluations=300_000)
+    assert np.array_equal(turned.selection.look.layer, both.look.layer)
+    for wanted, words in (
+        (["memory"], "'memory' is not allowed: one of makespan_s, memory_mb, minimised. Did you"),
+        (["memory_mb:maximise"], "'memory_mb:maximise' is not allowed"),
+        (["memory_mb", "memory_mb"], "each once"),
+    ):
+        with pytest.raises(SpecError, match=words):
+            tune("clusters/ligo-20", "los", wanted)
+
+
 def test_changes_reach_into_shares():
     tuning = tune("clusters/ligo-20", "los", evaluations=60_000, overrides=["vms=16"])
     assert tuning.selection.designs == 5_005

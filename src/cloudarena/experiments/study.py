@@ -37,7 +37,7 @@ from cloudarena.errors import SpecError, explain, nearest
 from cloudarena.experiments.designs import Design, DesignSpace, Range
 from cloudarena.experiments.shares import Shares
 from cloudarena.optimize import ClusterModel, Problem
-from cloudarena.optimize.problem import Direction, Objective
+from cloudarena.optimize.problem import Direction, Objective, SomeObjectives
 
 Objectives = Sequence[str] | Mapping[str, Direction]
 
@@ -104,10 +104,13 @@ class LoadedStudy(NamedTuple):
         except SpecError as error:
             raise SpecError(f"{self.name}: {error}") from None
 
-    def closed_form(self, seed: int) -> Problem:
+    def closed_form(self, objectives: Sequence[Objective], seed: int) -> Problem:
         """The closed-form model as a problem."""
         assert self.study.shares is not None
-        return self.study.shares.problem(seed)
+        model = self.study.shares.problem(seed)
+        if tuple(objectives) == model.objectives:
+            return model
+        return SomeObjectives(model, objectives)
 
     def scenario_of(self, design: Design) -> Scenario:
         """The scenario with the design's keys of the spec set."""
@@ -262,18 +265,19 @@ def _of_scenario(objectives: Objectives, scenario: Scenario) -> tuple[Objective,
 
 
 def _of_model(objectives: Objectives) -> tuple[Objective, ...]:
-    """The closed-form model has its two objectives, and they are always both wanted."""
-    model = ClusterModel.objectives
-    names = [objective.name for objective in model]
-    for name in objectives:
-        if _split(name)[0] not in names:
+    """Those of the closed-form model, both of which go one way only; both by default."""
+    model = {objective.name: objective for objective in ClusterModel.objectives}
+    given = objectives if isinstance(objectives, Mapping) else dict(map(_split, objectives))
+    if len(given) < len(objectives):
+        raise SpecError(f"objectives: {', '.join(objectives)} is not allowed: each once")
+    for name, direction in given.items():
+        if name not in model or direction == "maximise":
+            wrong = f"{name}:maximise" if name in model else name
             raise SpecError(
-                f"objectives: {name!r} is not allowed: one of {', '.join(names)}."
-                + nearest(name, names)
+                f"objectives: {wrong!r} is not allowed: one of {', '.join(model)}, minimised."
+                + nearest(name, model)
             )
-    if objectives and [_split(name)[0] for name in objectives] != names:
-        raise SpecError(f"objectives: is not allowed: {','.join(names)}, in this order")
-    return model
+    return tuple(model[name] for name in given or model)
 
 
 _DIRECTIONS: dict[str, Direction] = {"higher": "maximise", "lower": "minimise"}

@@ -315,7 +315,7 @@ def tune(
     wanted = study.objectives(objectives)
     problem: Problem
     if study.scenario is None:
-        problem = study.closed_form(seed)
+        problem = study.closed_form(wanted, seed)
     else:
         space = study.space(seed)
         problem = Remembered(ScenarioProblem(study, space, wanted, seed, workers))

@@ -262,6 +262,36 @@ class Subset(Problem):
         return self.problem.design(int(self.numbers[number]))
 
 
+class SomeObjectives(Problem):
+    """The same problem by some of its objectives, in the order given."""
+
+    def __init__(self, problem: Problem, objectives: Sequence[Objective]) -> None:
+        self.problem = problem
+        self.size = problem.size
+        self.objectives = tuple(objectives)
+        self.common_random_numbers = problem.common_random_numbers
+        names = [objective.name for objective in problem.objectives]
+        self._columns = [names.index(objective.name) for objective in objectives]
+
+    def simulate(self, designs: Ints, replications: Ints) -> Floats:
+        """The values of these objectives."""
+        return self.problem.simulate(designs, replications)[:, :, self._columns]
+
+    def summarise(self, designs: Ints, replications: Ints) -> Moments:
+        """The moments of these objectives."""
+        counts, mean, squares = self.problem.summarise(designs, replications)
+        return Moments(counts, mean[:, self._columns], squares[:, self._columns])
+
+    def design(self, number: int) -> Any:
+        """The design of the problem."""
+        return self.problem.design(number)
+
+    @property
+    def encoding(self) -> Encoding:
+        """That of the problem."""
+        return self.problem.encoding
+
+
 def read_objectives(objectives: Objectives) -> tuple[Objective, ...]:
     """Objectives from a name, names, or names with directions."""
     if isinstance(objectives, str):

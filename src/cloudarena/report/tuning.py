@@ -131,8 +131,7 @@ def _facts(tuning: Tuning) -> list[tuple[str, str]]:
 def _command(tuning: Tuning) -> str:
     words = [tuning.study.name, "--method", tuning.asked_method]
     names = [f"{one.name}:{one.direction}" for one in tuning.selection.objectives]
-    if tuning.study.scenario is not None:
-        words += ["--objectives", ",".join(names)]
+    words += ["--objectives", ",".join(names)]
     words += ["--evaluations", str(tuning.evaluations), "--seed", str(tuning.seed)]
     words += ["--confidence", f"{tuning.selection.confidence:g}"]
     for key, value in tuning.study.overrides.items():
