@@ -228,3 +228,44 @@ def test_requests_of_azure_2021_arrive_when_they_began(tmp_path):
     result = simulate(scenario(*two, trace=trace), record="full")
     assert column(result, "invocations", "function") == ["f", "f", "g"]
     assert column(result, "invocations", "arrival_s") == [0.0, 1.0, 20.0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rate", "rule", "changes"),
+    [
+        # Two requests a second are above 1.5, each time one replica more, up to four.
+        (0.1, 2.0, {"by": "request-rate", "threshold": 1.5}, [(10, 2), (20, 3), (30, 4)]),
+        # Ten requests a second, four for each replica: ceil(10 / 4) = 3.
+        (0.01, 10.0, {"by": "average-requests", "threshold": 4.0}, [(10, 3)]),
+        # A replica asks for a core and uses 0.9 of it; ceil(0.9 / 0.4) = 3, and 0.3 is enough.
+        (0.9, 1.0, {"by": "cpu-utilisation", "threshold": 0.4}, [(10, 3)]),
+        # Of a request a second a replica serves every tenth: the queue grows, one more at a time.
+        (10.0, 1.0, {"by": "queue-length", "step": 1}, [(10, 2), (20, 3), (30, 4)]),
+        (0.1, 2.0, {"by": "none"}, []),
+    ],
+)  # fmt: skip
+def test_scalers_follow_their_rules(seconds, rate, rule, changes):
+    scaling = {"interval_s": 10, "maximum": 4, **rule}
+    use = {"cpu_millicores": 1000, "use": {"cpu": 0.25}}
+    nodes = {"types": {"nuc": 2}}
+    one = function(seconds, rate, scaling=scaling, image=use)
+    result = simulate(scenario(one, devices=nodes, duration_s=60))
+    found = zip(
+        column(result, "scaling", "time_s"), column(result, "scaling", "after"), strict=True
+    )
+    assert list(found) == changes
+
+
+def test_costs_are_energy_requests_and_memory():
+    prices = {"kwh_usd": 0.3, "request_usd": 0.001, "gb_second_usd": 0.0001}
+    one = function(1.0, 0.1, image={"memory_mb": 500.0})
+    result = simulate(scenario(one, prices=prices, devices={"types": {"nuc": 3}}))
+    metrics = result.metrics
+    energy_kwh = metrics["energy_wh"] / 1000
+    cost = 0.3 * energy_kwh + 0.001 * metrics["completed"] + 0.0001 * 0.5 * 100
+    assert metrics["cost_usd"] == pytest.approx(cost)
+    assert metrics["replicas_mean"] == pytest.approx(1.0)
+    assert metrics["nodes_used"] == 1
+    assert metrics["energy_j_per_invocation"] == pytest.approx(
+        metrics["energy_wh"] * 3600 / metrics["completed"]
+    )
