@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 
@@ -22,6 +23,11 @@ ALWAYS_DRAWN = ("failed", "energy_kwh")
 """Drawn wherever they are measured: what a policy saves must be seen beside what it drops."""
 _DIRECTIONS = {"higher": "↑ higher is better", "lower": "↓ lower is better", None: ""}
 _MARKS = {"better": "✓", "worse": "✕", "no difference": "≈"}
+
+
+def breakable(text: str) -> str:
+    """Text as HTML, that may go on in a new line between the parameters of a policy."""
+    return re.sub(r":(?=\S)", ":<wbr>", escape(text))
 
 
 def drawn_metrics(comparison: Comparison) -> list[Metric]:

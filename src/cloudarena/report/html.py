@@ -46,7 +46,7 @@ def render_report(comparison: Comparison) -> str:
         css=asset("report.css"),
         title=escape(scenario.name),
         description=escape(scenario.description),
-        conclusion=escape(comparison.conclusion()),
+        conclusion=fragments.breakable(comparison.conclusion()),
         notes=fragments.notes(comparison),
         facts=fragments.facts(comparison),
         headline_charts=fragments.mean_charts(comparison, headline)

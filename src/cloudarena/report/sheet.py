@@ -11,6 +11,7 @@ from string import Template
 from cloudarena import __version__
 from cloudarena.files import write_text
 from cloudarena.report.charts import Chart
+from cloudarena.report.fragments import breakable
 from cloudarena.report.html import ECHARTS, asset, embedded, security_policy
 
 TALL, LOW = 380, 260
@@ -69,7 +70,7 @@ def render_sheet(sheet: Sheet) -> str:
         kind=escape(sheet.kind),
         title=escape(sheet.title),
         description=escape(sheet.description),
-        conclusion=escape(sheet.conclusion),
+        conclusion=breakable(sheet.conclusion),
         notes="".join(f'<p class="note">{escape(note)}</p>' for note in sheet.notes),
         facts="".join(
             f"<div><dt>{escape(term)}</dt><dd>{text}</dd></div>" for term, text in sheet.facts
