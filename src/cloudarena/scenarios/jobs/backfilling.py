@@ -32,14 +32,14 @@ def expected_end(tasks: Tasks, machines: Machines, row: int) -> float:
 
 
 @lean
-def copies_in(free: NDArray[np.int64], tasks: Tasks, task: int, machine: int) -> int:
-    """How many instances of a task fit into what is, or will be, free of a machine."""
+def copies_in(free: NDArray[np.int64], tasks: Tasks, task: int, row: int) -> int:
+    """How many instances of a task fit into a row of what is, or will be, free."""
     copies = UNBOUNDED
     for r in range(4):
-        if free[machine, r] < 0:
+        if free[row, r] < 0:
             return 0
         if tasks.demand[task, r] > 0:
-            copies = min(copies, free[machine, r] // tasks.demand[task, r])
+            copies = min(copies, free[row, r] // tasks.demand[task, r])
     return copies
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from cloudarena.compiled_run import compiled_step
 from cloudarena.engine.calendar import Calendar, make_calendar, next_time, pop, push
 from cloudarena.engine.compiled import compiled, separate
-from cloudarena.scenarios.jobs.backfilling import expected_end
+from cloudarena.scenarios.jobs.backfilling import copies_in, expected_end
 from cloudarena.scenarios.jobs.policies import NOTHING, Start, policy
-from cloudarena.scenarios.jobs.queue import UNBOUNDED, can_start, copies_that_fit
+from cloudarena.scenarios.jobs.queue import can_start, copies_that_fit
 from cloudarena.scenarios.jobs.state import Machines, Tasks
 
 DEPTH = 256
@@ -179,16 +179,6 @@ def holds_still(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
 
 
 @separate
-def copies_at(plan: Plan, tasks: Tasks, task: int, step: int) -> int:
-    """How many instances of a task there is room for in a step."""
-    copies = UNBOUNDED
-    for r in range(4):
-        if tasks.demand[task, r] > 0:
-            copies = min(copies, plan.free[step, r] // tasks.demand[task, r])
-    return copies
-
-
-@separate
 def first_room(
     plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, step: int
 ) -> tuple[int, int]:
@@ -201,12 +191,12 @@ def first_room(
     length = tasks.duration[task] / machines.speed[machine]
     while step >= 0:
         end = max(machines.now, plan.times[step]) + length
-        copies, other = copies_at(plan, tasks, task, step), step
+        copies, other = copies_in(plan.free, tasks, task, step), step
         while copies > 0:
             other = plan.following[other]
             if other < 0 or plan.times[other] >= end:
                 return step, copies
-            copies = min(copies, copies_at(plan, tasks, task, other))
+            copies = min(copies, copies_in(plan.free, tasks, task, other))
         step = plan.following[other]
     return -1, 0
 
@@ -220,10 +210,10 @@ def room_at(
     while plan.following[step] >= 0 and plan.times[plan.following[step]] <= moment:
         step = plan.following[step]
     end = moment + tasks.duration[task] / machines.speed[machine]
-    copies = copies_at(plan, tasks, task, step) if machines.up[machine] else 0
+    copies = copies_in(plan.free, tasks, task, step) if machines.up[machine] else 0
     step = plan.following[step]
     while step >= 0 and plan.times[step] < end:
-        copies = min(copies, copies_at(plan, tasks, task, step))
+        copies = min(copies, copies_in(plan.free, tasks, task, step))
         step = plan.following[step]
     return copies
 
