@@ -172,6 +172,19 @@ def test_a_user_may_place_and_scale():
 
     for policy in (last, most, Both):
         check_policy(policy, spec)
+
+    class Methods:
+        """The same as methods of an object, which may keep state."""
+
+        def place(self, nodes, replica, rng):
+            return last(nodes, replica, rng)
+
+        def scale(self, scaling, rng):
+            return most(scaling, rng)
+
+    expected = simulate(spec, Both).metrics
+    assert simulate(spec, Methods()).metrics == simulate(spec, Methods).metrics == expected
+    assert simulate(spec, Methods().place).metrics == simulate(spec, last).metrics
     more = simulate(spec, most).metrics["replicas_mean"]
     assert more > simulate(spec).metrics["replicas_mean"]
 

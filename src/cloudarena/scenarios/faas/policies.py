@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cloudarena.contract import Policy
 from cloudarena.engine.compiled import lean
 from cloudarena.errors import PolicyError
-from cloudarena.policies import ArrayPolicy, Bundle, PolicyBook, policy_name
+from cloudarena.policies import ArrayPolicy, Bundle, PolicyBook, policy_name, takes
 from cloudarena.scenarios.faas.names import (
     BALANCED_RESOURCES,
     CAPABILITY,
@@ -91,7 +91,7 @@ class FaasBook(PolicyBook):
             return policy
         if isinstance(policy, ArrayPolicy):
             return Bundle(name, {"place": policy, "scale": built_in_scaler})
-        if inspect.isfunction(policy) and len(inspect.signature(policy).parameters) == 2:
+        if takes(policy, 2):
             return Bundle(name, {"place": self._policies["spec"], "scale": self._scaler(policy)})
         return policy
 
@@ -105,7 +105,7 @@ class FaasBook(PolicyBook):
             return built_in_scaler
         if not callable(part):
             raise PolicyError(f"policy: scaler {part!r} is not allowed: a function of 2 arguments")
-        if inspect.isfunction(part) and len(inspect.signature(part).parameters) == 2:
+        if takes(part, 2):
             return ArrayPolicy(policy_name(part), part, scaler_signature)
         scaler: Policy = part
         return scaler
