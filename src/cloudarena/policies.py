@@ -274,6 +274,15 @@ class PolicyBook:
             return self._array_policy(name, policy)
         if not callable(policy):
             raise PolicyError(f"policy: {name!r} is not allowed: it cannot be called")
+        if inspect.isfunction(policy) or inspect.ismethod(policy):
+            try:
+                inspect.signature(policy).bind(None)
+            except TypeError:
+                more = f", or of {self._arguments}: arrays" if self._arguments > 1 else ""
+                raise PolicyError(
+                    f"policy: {name}{inspect.signature(policy)} is not allowed: "
+                    f"a function of 1 argument: the decision{more}"
+                ) from None
         adopted: Policy = policy
         return adopted
 

@@ -185,6 +185,8 @@ def test_a_user_may_place_and_scale():
     expected = simulate(spec, Both).metrics
     assert simulate(spec, Methods()).metrics == simulate(spec, Methods).metrics == expected
     assert simulate(spec, Methods().place).metrics == simulate(spec, last).metrics
+    with pytest.raises(PolicyError, match=r"\(a, b, c, d\) is not allowed: a function of 1"):
+        simulate(spec, lambda a, b, c, d: 0)
     more = simulate(spec, most).metrics["replicas_mean"]
     assert more > simulate(spec).metrics["replicas_mean"]
 

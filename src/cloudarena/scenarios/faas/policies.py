@@ -83,16 +83,14 @@ class FaasBook(PolicyBook):
         if hasattr(policy, "place") or hasattr(policy, "scale"):
             placer, scaler = getattr(policy, "place", None), getattr(policy, "scale", None)
             return Bundle(name, {"place": self._placer(placer), "scale": self._scaler(scaler)})
+        if takes(policy, 2):
+            return Bundle(name, {"place": self._policies["spec"], "scale": self._scaler(policy)})
         return self._bundle(super()._adopt(policy, name), name)
 
     def _bundle(self, policy: Policy, name: str) -> Policy:
-        """A placer or a scaler with the other part; other callables decide all by themselves."""
-        if isinstance(policy, Bundle):
-            return policy
-        if isinstance(policy, ArrayPolicy):
+        """A placer with the scaler of the spec; other callables decide all by themselves."""
+        if isinstance(policy, ArrayPolicy) and not isinstance(policy, Bundle):
             return Bundle(name, {"place": policy, "scale": built_in_scaler})
-        if takes(policy, 2):
-            return Bundle(name, {"place": self._policies["spec"], "scale": self._scaler(policy)})
         return policy
 
     def _placer(self, part: Any) -> Policy:
