@@ -60,6 +60,8 @@ class ArrayPolicy:
 
         from cloudarena.engine.compiled import compiled_as
 
+        if inspect.ismethod(self.function):
+            return None  # its object may hold anything: it is meant to run stepped
         built_in = self.function.__module__.startswith("cloudarena.")
         try:
             return compiled_as(self.function, self._signature(), cache=built_in)
@@ -268,14 +270,27 @@ class PolicyBook:
         """Takes a user's class, function of arrays, or function of a decision."""
         if inspect.isclass(policy):
             policy = policy()
-        if inspect.isfunction(policy) and self._arguments > 1:
-            count = len(inspect.signature(policy).parameters)
-            if count == self._arguments:
-                return self._array_policy(name, policy)
+        if self._arguments > 1 and takes(policy, self._arguments):
+            return self._array_policy(name, policy)
         if not callable(policy):
             raise PolicyError(f"policy: {name!r} is not allowed: it cannot be called")
+        if inspect.isfunction(policy) or inspect.ismethod(policy):
+            try:
+                inspect.signature(policy).bind(None)
+            except TypeError:
+                more = f", or of {self._arguments}: arrays" if self._arguments > 1 else ""
+                raise PolicyError(
+                    f"policy: {name}{inspect.signature(policy)} is not allowed: "
+                    f"a function of 1 argument: the decision{more}"
+                ) from None
         adopted: Policy = policy
         return adopted
+
+
+def takes(policy: Any, arguments: int) -> bool:
+    """Whether something is a function, or a method of an object, of so many arguments."""
+    is_plain = inspect.isfunction(policy) or inspect.ismethod(policy)
+    return is_plain and len(inspect.signature(policy).parameters) == arguments
 
 
 def _settings(name: str, settings: list[str], known: list[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tests.scenarios.faas.cases import function, scenario
 
 import cloudarena
 from cloudarena import simulate
-from cloudarena.errors import PolicyError
+from cloudarena.errors import PolicyError, SpecError
 from cloudarena.scenarios.faas import sources
 from cloudarena.testing import check_policy
 
@@ -60,6 +60,57 @@ def test_requests_and_energies_add_up(seed, policy, router, requests, limits):
     assert run.world.clock[0]["in_system_s"] == pytest.approx(there.sum(), rel=1e-9)
     assert (columns(result, "power")["dynamic_w"] >= -1e-9).all()
     assert (rows["waited_s"] <= there + 1e-9).all()
+
+
+def test_responses_come_from_the_replica_that_served():
+    """Also when that one has stopped and another has its slot."""
+    often = {"by": "average-requests", "threshold": 0.5, "minimum": 0, "interval_s": 3}
+    work = function(1.0, workers=2, scaling=often, response_kb=5000)
+    both = (
+        {**work, "requests": {"kind": "sine", "mean": 3, "period_s": 40}},
+        {**work, "name": "g"},
+    )
+    spec = scenario(
+        *both,
+        devices={"mix": "hybrid", "count": 30},
+        topology="industrial-iot",
+        network={"requests": True},
+    )
+    result = simulate(spec, "random", record="full")
+    rows, replicas = columns(result, "invocations"), columns(result, "replicas")
+    served = rows["start_s"] >= 0
+    taken = rows["replica"][served].astype(int)
+    assert (replicas["function"][taken] == rows["function"][served]).all()
+    assert (replicas["running_s"][taken] <= rows["start_s"][served]).all()
+    assert np.array_equal(np.bincount(taken, minlength=len(replicas["node"])), replicas["requests"])
+    flows = columns(result, "flows")
+    sources = flows["source"][flows["purpose"] == "response"]
+    answered = rows["node"][rows["outcome"] == "completed"]
+    assert sorted(sources) == sorted(answered)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"functions[0].queue_limit": 10**30}, r"queue_limit: 10+ is not allowed: at most"),
+        ({"functions[0].name": "idle"}, "name: 'idle' is not allowed: tables use it"),
+        ({"functions[0].scaling": {"by": "queue-length", "interval_s": 1e-7}}, "interval_s: 1e-07"),
+        ({"sample_s": 1e-9}, "sample_s: 1e-09 is not allowed: at least duration_s / 10,000,000"),
+        (
+            {"functions[0].requests": {"kind": "bursts", "rate": 1, "burst_seconds": 1e-9}},
+            r"functions\[0\].requests.burst_seconds: 1e-09 is not allowed",
+        ),
+        ({"topology": {"kind": "industrial-iot", "cells": 10**9}}, "cells: 1000000000 is not"),
+        ({"devices.types": {}}, r"devices.types: {} is not allowed: at least 1"),
+        ({"devices": {"mix": {"nuc": -1}, "count": 2}}, r"^devices.mix.nuc: -1 is not allowed"),
+        ({"devices": {"mix": 5, "count": 2}}, r"^devices.mix: 5 is not allowed: text$"),
+    ],
+)
+def test_what_no_run_could_take_is_one_line(changes, words):
+    spec = scenario(function()).model_dump(mode="json", exclude_none=True)
+    with pytest.raises(SpecError, match=words) as error:
+        cloudarena.load(spec, changes)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +172,21 @@ def test_a_user_may_place_and_scale():
 
     for policy in (last, most, Both):
         check_policy(policy, spec)
+
+    class Methods:
+        """The same as methods of an object, which may keep state."""
+
+        def place(self, nodes, replica, rng):
+            return last(nodes, replica, rng)
+
+        def scale(self, scaling, rng):
+            return most(scaling, rng)
+
+    expected = simulate(spec, Both).metrics
+    assert simulate(spec, Methods()).metrics == simulate(spec, Methods).metrics == expected
+    assert simulate(spec, Methods().place).metrics == simulate(spec, last).metrics
+    with pytest.raises(PolicyError, match=r"\(a, b, c, d\) is not allowed: a function of 1"):
+        simulate(spec, lambda a, b, c, d: 0)
     more = simulate(spec, most).metrics["replicas_mean"]
     assert more > simulate(spec).metrics["replicas_mean"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Spec
@@ -14,12 +14,23 @@ from cloudarena.workloads.faas_devices import DEVICES, MIX_NAMES, draw_devices
 Watts = Annotated[float, Field(ge=0, le=1e6)]
 
 
+def _form(value: Any) -> str:
+    """How a mix is written; error messages leave words in angle brackets out."""
+    return "<weights>" if isinstance(value, dict) else "<name>"
+
+
+Weights = Annotated[
+    dict[str, Annotated[float, Field(ge=0, le=1e9)]], Field(min_length=1), Tag("<weights>")
+]
+Mix = Annotated[Annotated[str, Tag("<name>")] | Weights, Discriminator(_form)]
+
+
 class Devices(Spec):
     """So many devices by a mix: a name, or weights by type. Or counts by type, in their order."""
 
     count: int | None = Field(None, ge=1, le=1_000_000)
-    mix: str | dict[str, Annotated[float, Field(ge=0)]] | None = None
-    types: dict[str, Annotated[int, Field(ge=1, le=1_000_000)]] | None = None
+    mix: Mix | None = None
+    types: dict[str, Annotated[int, Field(ge=1, le=1_000_000)]] | None = Field(None, min_length=1)
 
     @model_validator(mode="after")
     def _one_way(self) -> Devices:
@@ -58,7 +69,7 @@ class Topology(Spec):
     """How the devices are connected; none: each transfer moves by itself."""
 
     kind: Literal["none", "urban-sensing", "industrial-iot", "cloud-regions", "city"] = "none"
-    cells: int | None = Field(None, ge=1)
+    cells: int | None = Field(None, ge=1, le=10_000)
     """How many cells, factories or regions; by default it follows from the devices."""
     seed: int | None = Field(None, ge=0)
     """Decides devices and topology; the seed of the run by default."""

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from cloudarena.contract import Spec
 from cloudarena.engine import laws
 from cloudarena.errors import SpecError, nearest
-from cloudarena.scenarios.faas.names import HISTORY
+from cloudarena.scenarios.faas.names import HISTORY, IDLE
 from cloudarena.scenarios.faas.sources import NoRequests, Requests
 from cloudarena.workloads.faas_devices import DEVICES
 from cloudarena.workloads.faas_functions import FUNCTIONS
@@ -171,13 +171,13 @@ class ScalingRule(Spec):
 class Function(Spec):
     """A function: one of the published ones by its name, or one's own with ``image``."""
 
-    name: str
+    name: str = Field(min_length=1)
     image: Image | None = None
     requests: Requests = NoRequests(kind="none")
     scaling: ScalingRule = ScalingRule()
     workers: int | None = Field(None, ge=1, le=1_000_000)
     """Requests that a replica serves at a time; 4 for published functions, else 1."""
-    queue_limit: int | None = Field(None, ge=0)
+    queue_limit: int | None = Field(None, ge=0, le=10**9)
     """Requests that wait at a replica at most; more are rejected."""
     timeout_s: float | None = Field(None, gt=0)
     """A request that has no answer after so long is given up."""
@@ -192,6 +192,10 @@ class Function(Spec):
 
     @model_validator(mode="after")
     def _has_an_image(self) -> Function:
+        if self.name == IDLE:
+            raise PydanticCustomError(
+                "not_allowed", f"name: {IDLE!r} is not allowed: tables use it for idle nodes"
+            )
         if self.image is None and self.name not in FUNCTIONS:
             raise PydanticCustomError(
                 "not_allowed",

@@ -80,5 +80,8 @@ PULL, SETUP, DOWNLOAD, UPLOAD, REQUEST, RESPONSE = range(6)
 TRANSFERS = ("pull", "setup", "download", "upload", "request", "response")
 """What a flow carries."""
 
+IDLE = "idle"
+"""The row, in a table of functions, of what no function has used."""
+
 HISTORY = 65
 """Ticks of a scaler that are remembered, and so the longest window in intervals, plus one."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cloudarena.contract import Policy
 from cloudarena.engine.compiled import lean
 from cloudarena.errors import PolicyError
-from cloudarena.policies import ArrayPolicy, Bundle, PolicyBook, policy_name
+from cloudarena.policies import ArrayPolicy, Bundle, PolicyBook, policy_name, takes
 from cloudarena.scenarios.faas.names import (
     BALANCED_RESOURCES,
     CAPABILITY,
@@ -83,16 +83,14 @@ class FaasBook(PolicyBook):
         if hasattr(policy, "place") or hasattr(policy, "scale"):
             placer, scaler = getattr(policy, "place", None), getattr(policy, "scale", None)
             return Bundle(name, {"place": self._placer(placer), "scale": self._scaler(scaler)})
+        if takes(policy, 2):
+            return Bundle(name, {"place": self._policies["spec"], "scale": self._scaler(policy)})
         return self._bundle(super()._adopt(policy, name), name)
 
     def _bundle(self, policy: Policy, name: str) -> Policy:
-        """A placer or a scaler with the other part; other callables decide all by themselves."""
-        if isinstance(policy, Bundle):
-            return policy
-        if isinstance(policy, ArrayPolicy):
+        """A placer with the scaler of the spec; other callables decide all by themselves."""
+        if isinstance(policy, ArrayPolicy) and not isinstance(policy, Bundle):
             return Bundle(name, {"place": policy, "scale": built_in_scaler})
-        if inspect.isfunction(policy) and len(inspect.signature(policy).parameters) == 2:
-            return Bundle(name, {"place": self._policies["spec"], "scale": self._scaler(policy)})
         return policy
 
     def _placer(self, part: Any) -> Policy:
@@ -105,7 +103,7 @@ class FaasBook(PolicyBook):
             return built_in_scaler
         if not callable(part):
             raise PolicyError(f"policy: scaler {part!r} is not allowed: a function of 2 arguments")
-        if inspect.isfunction(part) and len(inspect.signature(part).parameters) == 2:
+        if takes(part, 2):
             return ArrayPolicy(policy_name(part), part, scaler_signature)
         scaler: Policy = part
         return scaler

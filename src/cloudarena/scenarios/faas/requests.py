@@ -155,7 +155,7 @@ def dispatch(world: World, number: int, to: int) -> int:
     if work_of(replica) - function.workers >= function.queue_limit:
         reject(world, number)
         return NONE
-    slot.replica = to
+    slot.replica, slot.replica_number, slot.node = to, replica.number, replica.node
     if function.scaler == PER_REQUEST:
         set_alarm(world.due.replicas, to, np.inf)
     if world.rules[0].requests_on_network:
@@ -375,8 +375,7 @@ def record_invocation(world: World, number: int) -> None:
     row.function, row.number, row.outcome = slot.function, slot.number, slot.outcome
     row.cold, row.replica, row.node = slot.cold, NONE, NONE
     if slot.replica != NONE:
-        replica = world.replicas[slot.replica]
-        row.replica, row.node = replica.number, replica.node
+        row.replica, row.node = slot.replica_number, slot.node
     row.arrival, row.start, row.finish = slot.arrival, slot.start, clock.now
     row.waited, row.executed, row.energy = slot.waited, slot.executed, slot.energy_j
 

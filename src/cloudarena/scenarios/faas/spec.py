@@ -42,6 +42,9 @@ PriorityName = Literal[
 ]
 
 
+MOST_STEPS = 10_000_000
+
+
 class Network(Spec):
     """What crosses the network. Without a topology, bytes move at ``bandwidth_mbps`` each."""
 
@@ -181,6 +184,27 @@ class FaasScenario(Scenario):
                     raise PydanticCustomError(
                         "not_allowed", f"{key} is not allowed: it needs a topology"
                     )
+        return self
+
+    @model_validator(mode="after")
+    def _steps_can_be_counted(self) -> FaasScenario:
+        """What happens again and again does so a number of times that a run can take."""
+        least = self.duration_s / MOST_STEPS
+        steps = {"sample_s": self.sample_s}
+        for number, function in enumerate(self.functions):
+            place, requests = f"functions[{number}]", function.requests
+            if function.scaling.by not in ("none", "per-request"):
+                steps[f"{place}.scaling.interval_s"] = function.scaling.interval_s
+            for key in ("step_s", "burst_seconds"):
+                if hasattr(requests, key):
+                    steps[f"{place}.requests.{key}"] = getattr(requests, key)
+        for key, seconds in steps.items():
+            if seconds < least:
+                raise PydanticCustomError(
+                    "not_allowed",
+                    f"{key}: {seconds:g} is not allowed: at least duration_s / {MOST_STEPS:,}, "
+                    f"{least:g}",
+                )
         return self
 
     @classmethod

@@ -322,7 +322,9 @@ REQUEST_SLOT = np.dtype(
         ("state", np.int64),
         ("function", np.int64),
         ("number", np.int64),  # its number among the requests of its function
-        ("replica", np.int64),
+        ("replica", np.int64),  # its slot; another's once this one has stopped,
+        ("replica_number", np.int64),  # so for the response, its number
+        ("node", np.int64),  # and its node
         ("outcome", np.int64),  # set when it ends
         ("cold", np.bool_),
         ("arrival", np.float64),

@@ -19,6 +19,7 @@ from cloudarena.scenarios.faas.names import (
     CPU,
     EXECUTING,
     FREE,
+    IDLE,
     NONE,
     OFF,
     OUTCOMES,
@@ -37,9 +38,6 @@ from cloudarena.scenarios.faas.rows import INVOCATION
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.simulation import FaasSimulation
-
-IDLE = "idle"
-"""The row of what no function has used."""
 
 
 def make_tables(run: FaasSimulation) -> dict[str, pa.Table]:
@@ -81,8 +79,8 @@ def _unfinished_rows(run: FaasSimulation) -> NDArray[np.void]:
     rows["function"], rows["number"] = slots["function"][there], slots["number"][there]
     rows["outcome"], rows["cold"] = UNFINISHED, slots["cold"][there]
     replica = slots["replica"][there]
-    rows["replica"] = np.where(replica >= 0, replicas["number"][replica], -1)
-    rows["node"] = np.where(replica >= 0, replicas["node"][replica], -1)
+    rows["replica"] = np.where(replica >= 0, slots["replica_number"][there], -1)
+    rows["node"] = np.where(replica >= 0, slots["node"][there], -1)
     rows["arrival"], rows["start"] = slots["arrival"][there], slots["start"][there]
     rows["finish"] = np.nan
     state = slots["state"][there]

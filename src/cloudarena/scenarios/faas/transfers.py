@@ -116,7 +116,7 @@ def latency_s(world: World, number: int) -> float:
     """How long the first byte of a request, or of its response, takes."""
     slot, rules, paths = world.slots[number], world.rules[0], world.paths
     client = client_of(paths, rules.origin_key, slot.function, slot.number)
-    both = paths.clients[client, world.replicas[slot.replica].node]
+    both = paths.clients[client, slot.node]
     route, message = both.ask, (slot.function << 40) + 2 * slot.number
     if slot.state == RESPONDING:
         route, message = both.answer, message + 1
@@ -128,7 +128,7 @@ def ask_message(world: World, number: int) -> None:
     """Starts to send a request, or its response."""
     slot, paths = world.slots[number], world.paths
     client = client_of(paths, world.rules[0].origin_key, slot.function, slot.number)
-    node, function = world.replicas[slot.replica].node, world.functions[slot.function]
+    node, function = slot.node, world.functions[slot.function]
     both = paths.clients[client, node]
     purpose, route, amount = REQUEST, both.ask, function.request_bytes
     if slot.state == RESPONDING:
