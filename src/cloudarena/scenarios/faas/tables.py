@@ -144,11 +144,12 @@ def replicas_table(run: FaasSimulation) -> pa.Table:
     for phase in PHASES:
         columns[f"{phase}_s"] = _or_null(rows[phase])
     # A phase lasts until the next that the replica came to, or until now.
-    following = np.full(placed, run.now)
+    following, lasted = np.full(placed, run.now), {}
     for k in range(len(PHASES) - 2, -1, -1):
         later = begins[:, k + 1]
         following = np.where(np.isfinite(later), later, following)
-        columns[f"{PHASES[k]}_time_s"] = _or_null(following - begins[:, k])
+        lasted[PHASES[k]] = _or_null(following - begins[:, k])
+    columns |= {f"{phase}_time_s": lasted[phase] for phase in PHASES[:-1]}
     return pa.table(columns)
 
 
