@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import os
 import platform
 import statistics
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from rich.table import Table
 import cloudarena
 from benchmarks.jobs_on_simpy import Cluster, build_jobs, build_machines
 from benchmarks.sections import cpu_seconds
-from benchmarks.vm import Row, at_least, at_most, number, processor
+from benchmarks.vm import Row, at_least, at_most, figures_table, finish, number, processor
 from cloudarena.scenarios.jobs import JobsScenario, JobsSimulation
 from cloudarena.workloads.job_cloudsimpy import load_cloudsimpy
 
@@ -254,22 +253,6 @@ def rows_of(figures: Mapping[str, Any]) -> list[Row]:
     ]
 
 
-def figures_table(rows: Sequence[Row]) -> Table:
-    """Figures beside what they should be, a section after the other."""
-    table = Table(title="jobs: CPU seconds, best of several, first-fit, nothing recorded")
-    for name in ("section", "figure", "value", "unit", "target", "met"):
-        table.add_column(name, justify="right" if name == "value" else "left")
-    last = ""
-    for row in rows:
-        if last and row.section != last:
-            table.add_section()
-        met = "" if row.met is None else ("yes" if row.met else "NO")
-        section = "" if row.section == last else row.section
-        table.add_row(section, row.figure, number(row.value), row.unit, row.target, met)
-        last = row.section
-    return table
-
-
 def runs_table(title: str, first: str, runs: Iterable[tuple[str, Mapping[str, Any]]]) -> Table:
     """Runs side by side."""
     table = Table(title=title)
@@ -293,7 +276,11 @@ def runs_table(title: str, first: str, runs: Iterable[tuple[str, Mapping[str, An
 
 def show(console: Console, figures: Mapping[str, Any]) -> None:
     """Prints the figures, how time grows, and the policies."""
-    console.print(figures_table(rows_of(figures)))
+    console.print(
+        figures_table(
+            "jobs: CPU seconds, best of several, first-fit, nothing recorded", rows_of(figures)
+        )
+    )
     for title, key, by in (
         ("more jobs on 5 machines, which cannot keep up", "growth_with_jobs", "jobs"),
         ("1,000 jobs, more machines, of which most are idle", "growth_with_machines", "machines"),
@@ -319,16 +306,7 @@ def main() -> None:
     options = parser.parse_args()
     figures = measure(options.quick, options.trace)
     show(Console(width=None if sys.stdout.isatty() else 110), figures)
-    cores, load = figures["machine"]["cores"], figures["machine"]["load_average"]
-    if load > cores / 2:
-        progress.print(
-            f"The machine was busy ({load:g} processes on {cores} cores): times are too long. "
-            "Measure again on a quiet one before quoting a ratio.",
-            style="yellow",
-        )
-    if options.out is not None:
-        rows = [row._asdict() for row in rows_of(figures)]
-        options.out.write_text(json.dumps({**figures, "rows": rows}, indent=2) + "\n")
+    finish(figures, rows_of(figures), options.out)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,20 +193,25 @@ def starting_rows(figures: Mapping[str, Any]) -> list[Row]:
     ]
 
 
-def show(console: Console, figures: Mapping[str, Any]) -> None:
-    """Prints the figures, and how time grows."""
-    table = Table(title="vm: CPU seconds, best of several")
+def figures_table(title: str, rows: Iterable[Row]) -> Table:
+    """Figures beside what they should be, a section after the other."""
+    table = Table(title=title)
     for name in ("section", "figure", "value", "unit", "target", "met"):
         table.add_column(name, justify="right" if name == "value" else "left")
     last = ""
-    for row in rows_of(figures):
+    for row in rows:
         if last and row.section != last:
             table.add_section()
         met = "" if row.met is None else ("yes" if row.met else "NO")
         section = "" if row.section == last else row.section
         table.add_row(section, row.figure, number(row.value), row.unit, row.target, met)
         last = row.section
-    console.print(table)
+    return table
+
+
+def show(console: Console, figures: Mapping[str, Any]) -> None:
+    """Prints the figures, and how time grows."""
+    console.print(figures_table("vm: CPU seconds, best of several", rows_of(figures)))
     table = Table(title="growth: a machine of 32 cores for 100 VMs, best-fit, nothing recorded")
     headings = (
         "VMs",
@@ -239,6 +244,21 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def finish(figures: Mapping[str, Any], rows: Iterable[Row], out: Path | None) -> None:
+    """Warns if the machine was busy, and writes the figures as JSON if that is wanted."""
+    cores, load = figures["machine"]["cores"], figures["machine"]["load_average"]
+    if load > cores / 2:
+        progress.print(
+            f"The machine was busy ({load:g} processes on {cores} cores): times are too long, and "
+            "those of Python programs most of all. Measure again on a quiet one before quoting a "
+            "ratio.",
+            style="yellow",
+        )
+    if out is not None:
+        listed = [row._asdict() for row in rows]
+        out.write_text(json.dumps({**figures, "rows": listed}, indent=2) + "\n")
+
+
 def main() -> None:
     """Measures, prints and writes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -247,16 +267,7 @@ def main() -> None:
     options = parser.parse_args()
     figures = measure(options.quick)
     show(Console(width=None if sys.stdout.isatty() else 110), figures)
-    cores, load = figures["machine"]["cores"], figures["machine"]["load_average"]
-    if load > cores / 2:
-        progress.print(
-            f"The machine was busy ({load:g} processes on {cores} cores): times are too long, and "
-            "those of SimPy most of all. Measure again on a quiet one before quoting a ratio.",
-            style="yellow",
-        )
-    if options.out is not None:
-        rows = [row._asdict() for row in rows_of(figures)]
-        options.out.write_text(json.dumps({**figures, "rows": rows}, indent=2) + "\n")
+    finish(figures, rows_of(figures), options.out)
 
 
 if __name__ == "__main__":

@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.console import Console
-from rich.table import Table
 
 import cloudarena
-from benchmarks.vm import Row, at_least, at_most, number, processor
+from benchmarks.vm import Row, at_least, at_most, figures_table, finish, processor
 from cloudarena.scenarios.workflow import WorkflowScenario, WorkflowSimulation
 from cloudarena.workloads.workflow_shapes import draw_workflows
 
@@ -246,22 +245,6 @@ def rows_of(figures: Mapping[str, Any]) -> list[Row]:
     return [*rows, at_most(section, "most / fewest functions", ratio, "x", 1.5)]
 
 
-def figures_table(rows: Sequence[Row]) -> Table:
-    """Figures beside what they should be, a section after the other."""
-    table = Table(title="workflow: per CPU second, best of several, round-robin, nothing recorded")
-    for name in ("section", "figure", "value", "unit", "target", "met"):
-        table.add_column(name, justify="right" if name == "value" else "left")
-    last = ""
-    for row in rows:
-        if last and row.section != last:
-            table.add_section()
-        met = "" if row.met is None else ("yes" if row.met else "NO")
-        section = "" if row.section == last else row.section
-        table.add_row(section, row.figure, number(row.value), row.unit, row.target, met)
-        last = row.section
-    return table
-
-
 def main() -> None:
     """Measures, prints and writes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -276,7 +259,12 @@ def main() -> None:
     options = parser.parse_args()
     figures = measure(options.quick, options.arena_python)
     console = Console(width=None if sys.stdout.isatty() else 110)
-    console.print(figures_table(rows_of(figures)))
+    console.print(
+        figures_table(
+            "workflow: per CPU second, best of several, round-robin, nothing recorded",
+            rows_of(figures),
+        )
+    )
     if any(one["arena"] is None for one in figures["comparisons"]):
         progress.print(
             "Not compared: serverless-workflow-arena is not installed in "
@@ -285,16 +273,7 @@ def main() -> None:
             "whose Python --arena-python names.",
             style="yellow",
         )
-    cores, load = figures["machine"]["cores"], figures["machine"]["load_average"]
-    if load > cores / 2:
-        progress.print(
-            f"The machine was busy ({load:g} processes on {cores} cores): times are too long. "
-            "Measure again on a quiet one before quoting a ratio.",
-            style="yellow",
-        )
-    if options.out is not None:
-        rows = [row._asdict() for row in rows_of(figures)]
-        options.out.write_text(json.dumps({**figures, "rows": rows}, indent=2) + "\n")
+    finish(figures, rows_of(figures), options.out)
 
 
 if __name__ == "__main__":
