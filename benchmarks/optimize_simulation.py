@@ -2,13 +2,13 @@
 
 Monte Carlo runs every design in R replications. LOS has R/10 evaluations for each design, half of
 them for its first look, and other replications than Monte Carlo. What it chooses is measured on
-Monte Carlo's replications, pair by pair with Monte Carlo's own choice: by the objective, or with
-several by the sum of objectives, each stretched over Monte Carlo's front, of which the knee has the
-least. "Cannot be told apart" means that the 95 % interval of that difference does not lie above 0.
-Monte Carlo's choice is the luckiest on its own replications, so this is hard to pass, also for
-Monte Carlo itself: the yardstick is a second Monte Carlo on other replications. "Regret" is how far
-a choice is behind the best by all replications that were simulated, in per cent of the objective or
-of the range of the front.
+Monte Carlo's replications, pair by pair with Monte Carlo's own choice, by what the final rule
+compares: the first objective, or for the knee of two the sum of both, each stretched over Monte
+Carlo's front. "Cannot be told apart" means that the 95 % interval of that difference does not lie
+above 0. Monte Carlo's choice is the luckiest on its own replications, so this is hard to pass, also
+for Monte Carlo itself: the yardstick is a second Monte Carlo on other replications. "Regret" is how
+far a choice is behind the best by all replications that were simulated, in per cent of the
+objective or, for the knee, of the range of the front.
 
 A single LOS says little. So all designs are simulated in some replications, and the methods are
 played many times on replications that are drawn from these with replacement (bootstrap).
@@ -28,16 +28,18 @@ from cloudarena.experiments.compare import Estimate, interval
 from cloudarena.experiments.study import LoadedStudy, read_study
 from cloudarena.experiments.tuning import ScenarioProblem
 from cloudarena.optimize import Objective, Problem, Selection, los, monte_carlo
+from cloudarena.optimize.final_rules import FinalRule, knee_scores
 from cloudarena.optimize.layers import front_of
-from cloudarena.optimize.selection import knee_scores
 
 STUDIED = "tiers/rubis-hour"
-OBJECTIVES = (
-    ("response_p95_s",),
-    ("cost_usd",),
-    ("total_cost_usd",),
-    ("response_p95_s", "cost_usd"),
+CASES: tuple[tuple[tuple[str, ...], FinalRule], ...] = (
+    (("response_p95_s",), "first_objective"),
+    (("cost_usd",), "first_objective"),
+    (("total_cost_usd",), "first_objective"),
+    (("response_p95_s", "cost_usd"), "first_objective"),
+    (("response_p95_s", "cost_usd"), "knee"),
 )
+"""Objectives and final rules."""
 METRICS = ("response_p95_s", "cost_usd", "total_cost_usd")
 TENTH = 10
 MOST_PLAYED = 2000
@@ -56,25 +58,26 @@ class Played(Problem):
         return self.values[np.ix_(designs, self.order[replications])]
 
 
-def rule_for(objectives: tuple[Objective, ...]) -> Any:
-    return "knee" if len(objectives) > 1 else "first_objective"
-
-
-def tenth(problem: Problem, replications: int, seed: int = 0) -> Selection:
+def tenth(problem: Problem, replications: int, rule: FinalRule, seed: int = 0) -> Selection:
     """LOS with a tenth of the evaluations that Monte Carlo has, half of them for the first look."""
     evaluations = problem.size * replications // TENTH
     return los(
         problem,
         rough=max(2, evaluations // (2 * problem.size)),
         evaluations=evaluations,
-        final_rule=rule_for(problem.objectives),
+        final_rule=rule,
         seed=seed,
     )
 
 
-def behind(values: np.ndarray, proper: Selection, design: int) -> Estimate:
+def scores_by(rule: FinalRule, losses: np.ndarray, front: np.ndarray) -> np.ndarray:
+    """What the rule compares, the less the better; objectives are along the last axis."""
+    return knee_scores(losses, front) if rule == "knee" else losses[..., 0]
+
+
+def behind(rule: FinalRule, values: np.ndarray, proper: Selection, design: int) -> Estimate:
     """How far a design is behind Monte Carlo's choice, on Monte Carlo's replications."""
-    scores = knee_scores(values[[design, proper.best]], proper.front.mean)
+    scores = scores_by(rule, values[[design, proper.best]], proper.front.mean)
     return interval(scores[0] - scores[1])
 
 
@@ -95,20 +98,21 @@ def simulate(spec: str, designs: int, replications: int) -> tuple[LoadedStudy, A
 
 
 def simulation(spec: str, designs: int, replications: int, played: int, runs: int) -> str:
-    """A row for each set of objectives."""
+    """A row for each set of objectives and final rule."""
     study, values = simulate(spec, designs, replications)
     return table(study, values, played, runs)
 
 
 def table(study: LoadedStudy, values: Any, played: int, runs: int) -> str:
-    """A row for each set of objectives: LOS, and another Monte Carlo, against Monte Carlo."""
+    """A row for each case: LOS, and another Monte Carlo, against Monte Carlo."""
     rows = []
-    for wanted in OBJECTIVES:
-        progress.print(", ".join(wanted), style="dim")
+    for wanted, rule in CASES:
+        words = ", ".join(wanted) + (f" ({rule})" if len(wanted) > 1 else "")
+        progress.print(words, style="dim")
         some = values[:, :, [METRICS.index(name) for name in wanted]]
-        rows.append([", ".join(wanted), *_row(some, study.objectives(wanted), played, runs)])
+        rows.append([words, *_row(some, study.objectives(wanted), rule, played, runs)])
     header = [
-        "objectives",
+        "objectives (final rule)",
         "evaluations of Monte Carlo",
         "of LOS",
         "selected by LOS",
@@ -123,26 +127,28 @@ def table(study: LoadedStudy, values: Any, played: int, runs: int) -> str:
     return markdown(header, rows)
 
 
-def _row(values: Any, objectives: tuple[Objective, ...], played: int, runs: int) -> list[str]:
+def _row(
+    values: Any, objectives: tuple[Objective, ...], rule: FinalRule, played: int, runs: int
+) -> list[str]:
     count = values.shape[1]
     seen = np.zeros((runs, 9))
     truth = values.mean(axis=1)
-    scores = knee_scores(truth, truth[front_of(truth)])
-    unit = scores.min() + truth.min() if len(objectives) == 1 else 1.0
+    scores = scores_by(rule, truth, truth[front_of(truth)])
+    unit = 1.0 if rule == "knee" else scores.min()
     regret = 100.0 * (scores - scores.min()) / unit
     for seed in range(runs):
         drawn, other = np.random.default_rng(seed).integers(0, count, (2, played + MOST_PLAYED))
         everything, others = (Played(values, objectives, order) for order in (drawn, other))
         proper, again = (
-            monte_carlo(problem, replications=played, final_rule=rule_for(objectives))
+            monte_carlo(problem, replications=played, final_rule=rule)
             for problem in (everything, others)
         )
-        quick = tenth(others, played, seed)
+        quick = tenth(others, played, rule, seed)
         on = values[:, drawn[:played]]
         seen[seed, :3] = quick.evaluations, len(quick.selected), proper.best in quick.selected
         for place, selection in ((3, quick), (6, again)):
             is_equal = bool((on[selection.best] == on[proper.best]).all())
-            is_level = behind(on, proper, selection.best).low <= 0.0
+            is_level = behind(rule, on, proper, selection.best).low <= 0.0
             seen[seed, place : place + 3] = is_level, is_equal, regret[selection.best]
     mean = seen.mean(axis=0)
     cells = [f"{len(values) * played:,}", f"{mean[0]:,.0f}", f"{mean[1]:,.0f}"]

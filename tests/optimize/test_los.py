@@ -23,7 +23,6 @@ from cloudarena.optimize.alignment import (
     needed_designs,
 )
 from cloudarena.optimize.moments import moments_of
-from cloudarena.optimize.selection import choose
 from cloudarena.optimize.synthetic import SyntheticProblem
 
 from .problems import NormalProblem
@@ -140,45 +139,6 @@ def test_a_budget_is_kept():
     assert small.alignment.probability < 0.95
 
 
-def test_too_few_evaluations_go_to_those_that_stay_ahead():
-    """32 designs are halved until two are left, which have the most replications."""
-    problem = NormalProblem(np.arange(32.0), 8.0)
-    selection = los(problem, rough=3, evaluations=32 * 3 + 32 * 10, size=32)
-    replications = selection.estimates.replications
-    assert selection.evaluations == 32 * 3 + replications.sum() <= 32 * 13
-    assert selection.evaluations > 32 * 13 - 5
-    assert replications[0] == replications.max() > 30
-    assert selection.best == selection.front.designs[0] == 0
-    assert selection.rounds[0].tolist() == [3] * 32
-    assert (selection.rounds[-1] - 3).tolist() == replications.tolist()
-    given = np.diff(selection.rounds, axis=0)
-    assert [(row > 0).sum() for row in given] == [32, 16, 8, 4, 2]
-    enough = los(problem, rough=3, evaluations=32 * 13, replications=10, size=32)
-    assert enough.estimates.replications.tolist() == [10] * 32
-
-
-def test_designs_on_the_front_are_never_dropped():
-    truth = np.column_stack((np.arange(10.0), np.arange(10.0)[::-1]))
-    worse = truth + 5.0
-    problem = NormalProblem(np.concatenate((truth, worse)), 0.01)
-    selection = los(problem, rough=2, evaluations=20 * 2 + 20 * 10, size=20)
-    assert selection.front.designs.tolist() == list(range(10))
-    replications = selection.estimates.replications
-    assert replications[:10].min() > replications[10:].max()
-
-
-def test_a_second_look_finds_the_best_more_often_than_equal_shares_of_it():
-    """Means 0 to 49, noise of 40: a rough look that selects all tells little."""
-    found = {"rounds": 0, "equal": 0}
-    for seed in range(60):
-        problem = NormalProblem(np.arange(50.0), 40.0, seed)
-        gap = los(problem, rough=5, evaluations=50 * 25, size=50).best
-        found["rounds"] += gap <= 3
-        equal = problem.estimate(range(50), range(5, 25)).mean[:, 0]
-        found["equal"] += int(np.argmin(equal)) <= 3
-    assert found["rounds"] >= found["equal"] + 6
-
-
 def test_the_same_seed_gives_the_same_selection_and_watching_changes_nothing():
     problem = SyntheticProblem("neutral", 150, noise=0.5)
     seen = []
@@ -187,17 +147,6 @@ def test_the_same_seed_gives_the_same_selection_and_watching_changes_nothing():
     assert first.summary() == second.summary()
     assert seen[-1].evaluations == first.evaluations == seen[-1].expected
     assert seen[-1].best is not None
-
-
-def test_final_rules():
-    front = np.array([(1.0, 10.0), (1.0, 9.0), (2.0, 3.0), (9.0, 1.0)])
-    assert choose("first_objective", front) == 1
-    assert choose("max_throughput", front) == 1
-    # Stretched sums: 1, 8/9, 1/8 + 2/9, 1.
-    assert choose("knee", front) == 2
-    assert {choose("random", front, seed) for seed in range(40)} == {0, 1, 2, 3}
-    with pytest.raises(SpecError, match="final_rule: 'best' is not allowed"):
-        choose("best", front)
 
 
 def test_monte_carlo_finds_the_front():

@@ -31,8 +31,8 @@ from cloudarena.experiments.study import (
 )
 from cloudarena.optimize import METHODS, Encoding, Objective, Problem, Progress, Selection
 from cloudarena.optimize.checks import Floats, Ints, check_choice
+from cloudarena.optimize.final_rules import FINAL_RULES
 from cloudarena.optimize.remembered import Remembered
-from cloudarena.optimize.selection import FINAL_RULES
 
 if TYPE_CHECKING:
     import pyarrow as pa

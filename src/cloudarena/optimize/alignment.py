@@ -30,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cloudarena.optimize.checks import Floats, Ints
+from cloudarena.optimize.final_rules import orders
 from cloudarena.optimize.layers import front_of, layers_of, up_to_layer
 from cloudarena.optimize.moments import Moments, moments_of, own_squares
 
@@ -45,6 +46,7 @@ class Belief(NamedTuple):
     centre: Floats  # (designs, objectives)
     error: Floats  # (designs, objectives): its standard deviation, if designs err independently
     deviations: Floats | None  # (replications, designs, objectives), if they err together
+    signs: Floats  # (objectives,): of the losses, where their logarithms are meant; else 0
 
     def draw(self, count: int, rng: np.random.Generator) -> Iterator[Floats]:
         """True losses of all designs, as they may be, so many times."""
@@ -58,6 +60,11 @@ class Belief(NamedTuple):
             for weight, deviation in zip(weights[1:], self.deviations[1:], strict=True):
                 mixture += weight * deviation
             yield self.centre + mixture
+
+    def in_units(self, drawn: Floats) -> Floats:
+        """Losses in their own units, of drawn ones."""
+        is_logarithm = self.signs != 0.0
+        return np.where(is_logarithm, self.signs * np.exp(self.signs * is_logarithm * drawn), drawn)
 
 
 class Alignment(NamedTuple):
@@ -90,13 +97,13 @@ def belief_from_values(losses: Floats, common: bool) -> Belief:
     if not common:
         return belief_from_moments(moments)
     replications = losses.shape[1]
-    mean, slope = _even_scale(moments)
+    mean, slope, signs = _even_scale(moments)
     deviations = (losses - moments.mean[:, None, :]) * slope[:, None, :]
     variance = own_squares(deviations).mean(axis=0) / (replications - 1) / replications
     centre, share = _drawn_together(mean, variance)
     weights = np.sqrt(share / (replications * (replications - 1)))
     mixed = np.ascontiguousarray((deviations * weights).transpose(1, 0, 2))
-    return Belief(centre, np.zeros(centre.shape), mixed)
+    return Belief(centre, np.zeros(centre.shape), mixed, signs)
 
 
 def belief_from_moments(moments: Moments) -> Belief:
@@ -105,10 +112,10 @@ def belief_from_moments(moments: Moments) -> Belief:
     With common random numbers this overrates the noise, so what follows from it is on the safe
     side.
     """
-    mean, slope = _even_scale(moments)
+    mean, slope, signs = _even_scale(moments)
     error = moments.standard_error * slope
     centre, share = _drawn_together(mean, (error * error).mean(axis=0))
-    return Belief(centre, error * np.sqrt(share), None)
+    return Belief(centre, error * np.sqrt(share), None, signs)
 
 
 def good_sets(belief: Belief, layers: int, draws: int, rng: np.random.Generator) -> list[Ints]:
@@ -121,6 +128,37 @@ def good_sets(belief: Belief, layers: int, draws: int, rng: np.random.Generator)
 def draws_for(confidence: float) -> int:
     """How many draws of the truth a confidence needs."""
     return max(DRAWS, math.ceil(confidence / (1.0 - confidence)))
+
+
+def rivals_of_choice(
+    belief: Belief,
+    means: Floats,
+    rule: str,
+    draws: int,
+    confidence: float,
+    rng: np.random.Generator,
+) -> Ints:
+    """The designs that a final rule may take, as surely: the first by each of its orders.
+
+    Args:
+        belief: what the true losses may be.
+        means: the losses that were seen.
+        rule: the final rule.
+        draws: of the truth.
+        confidence: how surely the first design of each true order shall be among them.
+        rng: of the draws.
+    """
+    seen = orders(rule, means)
+    if not seen:
+        return np.empty(0, np.int64)
+    places = np.array([np.argsort(order) for order in seen])
+    needed = np.empty((draws, len(seen)), np.int64)
+    for number, truth in enumerate(belief.draw(draws, rng)):
+        front = front_of(truth)  # holds the first of each order
+        firsts = [front[order[0]] for order in orders(rule, belief.in_units(truth[front]))]
+        needed[number] = places[np.arange(len(seen)), firsts] + 1
+    counts = np.sort(needed, axis=0)[_quantile(draws, confidence)]
+    return np.unique(np.concatenate([order[:n] for order, n in zip(seen, counts, strict=True)]))
 
 
 def needed_by_draw(layer: Ints, goods: list[Ints], at_least: int) -> Ints:
@@ -139,9 +177,7 @@ def needed_by_draw(layer: Ints, goods: list[Ints], at_least: int) -> Ints:
 
 def needed_designs(layer: Ints, goods: list[Ints], at_least: int, confidence: float) -> int:
     """How many designs, in order of their layers, hold ``at_least`` good ones so surely."""
-    needed = needed_by_draw(layer, goods, at_least)
-    place = min(math.ceil(confidence * (len(goods) + 1)), len(goods)) - 1
-    return int(needed[place])
+    return int(needed_by_draw(layer, goods, at_least)[_quantile(len(goods), confidence)])
 
 
 def alignment_probability(selected: Ints, designs: int, goods: list[Ints], at_least: int) -> float:
@@ -154,10 +190,18 @@ def alignment_probability(selected: Ints, designs: int, goods: list[Ints], at_le
     return enough / (len(goods) + 1)
 
 
-def _even_scale(moments: Moments) -> tuple[Floats, Floats]:
-    """The means on the scales on which errors are more alike, and the slopes of the scales."""
+def _quantile(draws: int, confidence: float) -> int:
+    """The place, among so many ascending values, of one that a further draw does not exceed."""
+    return min(math.ceil(confidence * (draws + 1)), draws) - 1
+
+
+def _even_scale(moments: Moments) -> tuple[Floats, Floats, Floats]:
+    """The means on the scales on which errors are more alike, the slopes of the scales, the signs.
+
+    The sign of an objective is that of its losses if its scale is logarithmic, and else 0.
+    """
     mean, error = moments.mean.copy(), moments.standard_error
-    slope = np.ones(mean.shape)
+    slope, signs = np.ones(mean.shape), np.zeros(mean.shape[1])
     for objective in range(mean.shape[1]):
         values, errors = mean[:, objective], error[:, objective]
         # Maximised objectives come as negative losses: their sizes have a logarithm as well.
@@ -167,8 +211,9 @@ def _even_scale(moments: Moments) -> tuple[Floats, Floats]:
         relative = errors / np.abs(values)
         if relative.std() / relative.mean() < errors.std() / errors.mean():
             slope[:, objective] = 1.0 / np.abs(values)
-            mean[:, objective] = np.sign(values) * np.log(np.abs(values))
-    return mean, slope
+            signs[objective] = np.sign(values[0])
+            mean[:, objective] = signs[objective] * np.log(np.abs(values))
+    return mean, slope, signs
 
 
 def _drawn_together(mean: Floats, noise_variance: Floats) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ from cloudarena.engine.streams import stream
 from cloudarena.optimize.alignment import draws_for, good_sets, needed_designs
 from cloudarena.optimize.blind_pick import blind_pick
 from cloudarena.optimize.checks import check_choice, check_probability, check_whole
+from cloudarena.optimize.final_rules import FINAL_RULES, FinalRule
 from cloudarena.optimize.los import los, rough_look
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.mocba import MOST_DESIGNS as MOST_ALLOCATED
@@ -18,7 +19,7 @@ from cloudarena.optimize.ocba import ocba
 from cloudarena.optimize.order import LOUD
 from cloudarena.optimize.problem import Problem
 from cloudarena.optimize.remembered import Remembered
-from cloudarena.optimize.selection import FINAL_RULES, FinalRule, Selection
+from cloudarena.optimize.selection import Selection
 
 
 def auto(

@@ -15,9 +15,10 @@ from cloudarena.engine.streams import stream
 from cloudarena.errors import SpecError
 from cloudarena.optimize.alignment import Alignment
 from cloudarena.optimize.checks import check_probability, check_whole
+from cloudarena.optimize.final_rules import FinalRule
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.problem import Problem
-from cloudarena.optimize.selection import FinalRule, Selection, select
+from cloudarena.optimize.selection import Selection, select
 
 GOOD_SHARE = 0.01
 """The best hundredth counts as good, unless said otherwise."""

@@ -19,11 +19,12 @@ from cloudarena.optimize.alignment import (
     good_sets,
 )
 from cloudarena.optimize.checks import check_probability, check_whole
+from cloudarena.optimize.final_rules import FinalRule
 from cloudarena.optimize.layers import first_in_order
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.problem import Problem
 from cloudarena.optimize.rounds import Rounds
-from cloudarena.optimize.selection import FinalRule, Selection, select
+from cloudarena.optimize.selection import Selection, select
 
 FINALISTS = 10
 """With several objectives, so that there is a front to choose from."""

@@ -31,15 +31,17 @@ from cloudarena.optimize.alignment import (
     good_sets,
     needed_by_draw,
     needed_designs,
+    rivals_of_choice,
 )
 from cloudarena.optimize.checks import Floats, Ints, check_choice, check_probability, check_whole
+from cloudarena.optimize.final_rules import FINAL_RULES, FinalRule, choose
 from cloudarena.optimize.layers import first_in_order, front_of, whole_layers
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.moments import moments_of, own_squares
 from cloudarena.optimize.order import LOUD, Look, look_at
 from cloudarena.optimize.problem import Problem
 from cloudarena.optimize.second_look import second_look
-from cloudarena.optimize.selection import FINAL_RULES, FinalRule, Selection, choose, select
+from cloudarena.optimize.selection import Selection, select
 from cloudarena.optimize.selection_table import layers_to_select
 
 Size = Literal["bootstrap", "table"]
@@ -111,8 +113,19 @@ def los(
         selected = first_in_order(look.moments.mean, size, look.layer)
 
     remark = _remark(look, len(selected), problem.size, rough, replications)
+    if size == "bootstrap" and evaluations is not None:
+        # In rounds they cost little, and without them the choice could be among the wrong ones.
+        rivals = rivals_of_choice(
+            belief,
+            look.moments.mean,
+            final_rule,
+            draws_for(confidence),
+            confidence,
+            stream(seed, "alignment"),
+        )
+        selected = np.union1d(selected, rivals)
     left = None if evaluations is None else evaluations - meter.spent
-    finalists, rounds = None, None
+    in_front, finalists, rounds = None, None, None
     if left is not None and left < 2:
         losses = look.moments.at(selected)
         remark = (
@@ -128,7 +141,9 @@ def los(
             )
             selected = first_in_order(look.moments.mean, affordable, look.layer)
         first = look.moments.at(selected)
-        losses, finalists, given = second_look(meter, selected, first, rough, replications, left)
+        losses, in_front, finalists, given = second_look(
+            meter, selected, first, rough, replications, left, final_rule
+        )
         if len(given) > 1:
             rounds = np.full((1 + len(given), problem.size), rough, np.int64)
             rounds[1:, selected] += given
@@ -143,6 +158,7 @@ def los(
         alignment=Alignment(min(claim, confidence), at_least, good_words(good_layers)),
         confidence=confidence,
         final_rule=final_rule,
+        front=in_front,
         finalists=finalists,
         seed=seed,
         omega=str(look.omega),

@@ -20,12 +20,13 @@ from numpy.typing import ArrayLike
 from cloudarena.errors import SpecError
 from cloudarena.optimize.alignment import Alignment
 from cloudarena.optimize.checks import Floats, Ints, check_probability, check_table, check_whole
+from cloudarena.optimize.final_rules import FinalRule, choose
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.moments import Moments
 from cloudarena.optimize.problem import Problem
 from cloudarena.optimize.rounds import begin, check_budget, default_step, round_up_to, ties_of
-from cloudarena.optimize.selection import FinalRule, Selection, choose, select
+from cloudarena.optimize.selection import Selection, select
 
 MOST_DESIGNS = 3000
 """All pairs are compared in each round."""

@@ -12,12 +12,13 @@ from cloudarena.optimize.alignment import (
     good_sets,
 )
 from cloudarena.optimize.checks import check_probability, check_whole
+from cloudarena.optimize.final_rules import FinalRule
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.los import good_words
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.order import look_at
 from cloudarena.optimize.problem import Problem
-from cloudarena.optimize.selection import FinalRule, Selection, select
+from cloudarena.optimize.selection import Selection, select
 
 
 def monte_carlo(

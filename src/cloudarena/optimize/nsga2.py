@@ -15,11 +15,12 @@ from cloudarena.engine.streams import stream
 from cloudarena.errors import CloudarenaError, SpecError
 from cloudarena.optimize.alignment import Alignment
 from cloudarena.optimize.checks import Floats, Ints, check_probability, check_whole
+from cloudarena.optimize.final_rules import FinalRule, choose
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.moments import Moments, moments_of
 from cloudarena.optimize.problem import Problem
-from cloudarena.optimize.selection import FinalRule, Selection, choose, select
+from cloudarena.optimize.selection import Selection, select
 
 PATIENCE = 20
 """Generations without a new design after which the search ends."""

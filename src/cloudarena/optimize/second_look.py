@@ -3,21 +3,29 @@
 If the evaluations suffice, each selected design gets all its replications. If they do not, as many
 for each would be too few to tell the best from its rivals, since the selected are many and most are
 no rivals. So the evaluations are shared among rounds, as in successive halving: each round gives
-the same effort to half as many designs, those that are first in order by both looks. Designs on the
-front so far are never dropped, so with several objectives rounds end where the front begins.
+the same effort to half as many designs.
+
+Those go on that are first by the final rule, after both looks. A rule may have several orders: the
+knee depends on the ends of the front, so there are rivals for each end as well, and the effort is
+shared among the orders. Of designs that have never differed only one goes on. The rule ``random``
+has no order: there all get the same.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from cloudarena.optimize.checks import Ints
-from cloudarena.optimize.layers import first_in_order, front_of
+from cloudarena.optimize.final_rules import FinalRule, orders
+from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter
 from cloudarena.optimize.moments import Moments, merge, no_moments
+from cloudarena.optimize.rounds import ties_of
+
+RIVALS = 2
+"""By each order, in the last round."""
 
 
 class SecondLook(NamedTuple):
@@ -25,14 +33,22 @@ class SecondLook(NamedTuple):
 
     losses: Moments
     """Of each; those that were dropped have fewer replications."""
+    front: Ints
+    """The places, among the selected, of those on the front when they were last compared."""
     finalists: Ints
-    """The places, among the selected, of those that were never dropped."""
+    """Those of the front that were never dropped: one of them is to be taken."""
     rounds: Ints  # (rounds, selected)
     """New replications of each after each round."""
 
 
 def second_look(
-    meter: Meter, selected: Ints, rough: Moments, start: int, replications: int, left: int | None
+    meter: Meter,
+    selected: Ints,
+    rough: Moments,
+    start: int,
+    replications: int,
+    left: int | None,
+    rule: FinalRule,
 ) -> SecondLook:
     """Evaluates the selected designs with replications that had no part in their selection.
 
@@ -43,20 +59,26 @@ def second_look(
         start: the number of the first new replication.
         replications: of each design, at most.
         left: evaluations, at most; None for as many as it takes.
+        rule: how one of them will be chosen.
     """
     wanted = len(selected) * replications
     left = wanted if left is None else min(left, wanted)
-    rounds = 1 if left == wanted else _rounds(len(selected), len(front_of(rough.mean)), left)
     meter.expected = meter.spent + left
     counts, mean, squares = losses = no_moments(len(selected), rough.mean.shape[1])
+    rivals = _rivals(len(selected), len(orders(rule, rough.mean)), left) if left < wanted else []
     places, taken, history = np.arange(len(selected)), 0, []
-    for number in range(rounds):
+    on_front = np.zeros(len(selected), np.bool_)
+    for number, most in enumerate([len(selected), *rivals]):
         if number > 0:
             both = merge(rough.at(places), losses.at(places))
-            kept = max(len(places) // 2, len(front_of(both.mean)))
-            places = places[first_in_order(both.mean, kept)]
-            meter.best = int(selected[places[0]])
-        share = left // (rounds - number)
+            on_front[places] = False
+            on_front[places[front_of(both.mean)]] = True
+            differing = ties_of(both).first
+            by_rule = orders(rule, both.mean[differing])
+            meter.best = int(selected[places[differing[by_rule[0][0]]]])
+            first = np.unique(np.concatenate([order[:most] for order in by_rule]))
+            places = places[differing[first]]
+        share = left // (len(rivals) + 1 - number)
         # The first rounds have many designs: one replication each, if need be more than a share.
         more = min(max(share // len(places), 1), left // len(places), replications - taken)
         if more == 0:
@@ -66,10 +88,20 @@ def second_look(
         taken += more
         left -= more * len(places)
         history.append(counts.copy())
-    return SecondLook(losses, places, np.array(history))
+    finalists = places[front_of(mean[places])]
+    on_front[places] = False
+    on_front[finalists] = True
+    return SecondLook(losses, np.flatnonzero(on_front), finalists, np.array(history))
 
 
-def _rounds(selected: int, front: int, left: int) -> int:
-    """So many that halving leads to the front, or to two rivals, if that can be afforded."""
-    halvings = math.ceil(math.log2(selected / front)) + (1 if front > 1 else 0)
-    return max(1, min(halvings, left // selected))
+def _rivals(designs: int, orders: int, left: int) -> list[int]:
+    """How many are kept by each order at each cut: half as many, until two are left.
+
+    Not more often than there are replications for all.
+    """
+    kept = []
+    by_order = designs // orders if orders else 0
+    while by_order > RIVALS:
+        by_order = max(by_order // 2, RIVALS)
+        kept.append(by_order)
+    return kept[: max(left // designs - 1, 0)]

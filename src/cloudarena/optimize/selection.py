@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cloudarena.engine.streams import stream
 from cloudarena.optimize.alignment import Alignment
-from cloudarena.optimize.checks import Floats, Ints, check_choice
+from cloudarena.optimize.checks import Floats, Ints
+from cloudarena.optimize.final_rules import FinalRule, choose
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.moments import Moments
 from cloudarena.optimize.order import Look
 from cloudarena.optimize.problem import Objective, Problem
-
-FinalRule = Literal["first_objective", "max_throughput", "knee", "random"]
-FINAL_RULES = ("first_objective", "max_throughput", "knee", "random")
-"""``max_throughput`` is the thesis's name for the first objective being the makespan."""
 
 
 class Estimates(NamedTuple):
@@ -66,7 +62,7 @@ class Selection:
     estimates: Estimates
     """Of the selected designs."""
     front: Estimates
-    """Of those selected designs that no other dominates, if they were evaluated to the end."""
+    """Of those selected designs that no other dominated when they were last compared."""
     chosen: Ints
     """What to take: one of the front by the final rule, or the best few if so many were asked."""
     alignment: Alignment
@@ -119,6 +115,7 @@ def select(
     confidence: float,
     final_rule: FinalRule | None = None,
     chosen: Ints | None = None,
+    front: Ints | None = None,
     finalists: Ints | None = None,
     seed: int = 0,
     **more: Any,
@@ -135,17 +132,17 @@ def select(
         confidence: level of the intervals.
         final_rule: how one of the front is chosen, unless it is given as ``chosen``.
         chosen: numbers of the designs to take.
-        finalists: places of the designs that may be on the front; all by default.
+        front: places of the designs on the front, if their means alone do not tell.
+        finalists: places of those on the front that may be chosen; all by default.
         seed: for the rule ``random``.
         more: further fields of the selection.
     """
-    in_front = front_of(losses.mean if finalists is None else losses.mean[finalists])
-    in_front = in_front if finalists is None else finalists[in_front]
+    front = front_of(losses.mean) if front is None else front
+    finalists = front if finalists is None else finalists
     if chosen is None:
-        place = choose(final_rule or "first_objective", losses.mean[in_front], seed)
-        chosen = selected[in_front[place : place + 1]]
+        place = choose(final_rule or "first_objective", losses.mean[finalists], seed)
+        chosen = selected[finalists[place : place + 1]]
     estimates = intervals(selected, losses.times(problem.signs), confidence)
-    front = estimates.at(in_front)
     return Selection(
         method=method,
         objectives=problem.objectives,
@@ -153,41 +150,12 @@ def select(
         evaluations=evaluations,
         selected=selected,
         estimates=estimates,
-        front=front,
+        front=estimates.at(front),
         chosen=chosen,
         alignment=alignment,
         confidence=confidence,
         **more,
     )
-
-
-def choose(rule: str, losses: Floats, seed: int = 0) -> int:
-    """The place of the design to take, among those of a front.
-
-    ``first_objective`` takes the best by the first objective, equals by the next; ``knee`` the
-    one with the least sum of losses, each stretched to [0, 1] over the front, which for two
-    objectives is the farthest from the line between the front's ends; ``random`` any.
-    """
-    check_choice("final_rule", rule, FINAL_RULES)
-    if rule == "random":
-        return int(stream(seed, "final rule").integers(len(losses)))
-    if rule == "knee":
-        return int(np.argmin(knee_scores(losses, losses)))
-    return int(np.lexsort(losses.T[::-1])[0])
-
-
-def knee_scores(losses: Floats, front: Floats) -> Floats:
-    """Sums of losses, each stretched so that it goes from 0 to 1 over a front.
-
-    The knee of the front has the least. It is linear in the losses, so the mean of the scores of
-    replications is the score of the means.
-
-    Args:
-        losses: objectives along the last axis.
-        front: losses on the front, an array of (designs, objectives).
-    """
-    span = np.ptp(front, axis=0)
-    return np.asarray(((losses - front.min(axis=0)) / np.where(span > 0.0, span, 1.0)).sum(axis=-1))
 
 
 def intervals(designs: Ints, values: Moments, confidence: float) -> Estimates:

@@ -22,9 +22,9 @@ from cloudarena.optimize.checks import (
     check_whole,
 )
 from cloudarena.optimize.cluster_model import Estimator
+from cloudarena.optimize.final_rules import choose
 from cloudarena.optimize.large_spaces import near_front
 from cloudarena.optimize.layers import first_in_order, front_of
-from cloudarena.optimize.selection import choose
 from cloudarena.optimize.stages import (
     MERGE_FLOOR,
     SPLIT_FLOOR,
