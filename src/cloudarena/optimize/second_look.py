@@ -7,8 +7,8 @@ the same effort to half as many designs.
 
 Those go on that are first by the final rule, after both looks. A rule may have several orders: the
 knee depends on the ends of the front, so there are rivals for each end as well, and the effort is
-shared among the orders. Of designs that have never differed only one goes on. The rule ``random``
-has no order: there all get the same.
+shared among the orders. Of designs that have never differed one goes on, and stands for them on the
+front. The rule ``random`` has no order: there all get the same.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from cloudarena.optimize.rounds import ties_of
 
 RIVALS = 2
 """By each order, in the last round."""
+FIRST_SHARE = 0.4
+"""Of the evaluations, for the first round if there are several objectives: people look at the front
+too, and most of it is evaluated in no other round."""
 
 
 class SecondLook(NamedTuple):
@@ -67,18 +70,20 @@ def second_look(
     counts, mean, squares = losses = no_moments(len(selected), rough.mean.shape[1])
     rivals = _rivals(len(selected), len(orders(rule, rough.mean)), left) if left < wanted else []
     places, taken, history = np.arange(len(selected)), 0, []
-    on_front = np.zeros(len(selected), np.bool_)
+    on_front, has_front = np.zeros(len(selected), np.bool_), rough.mean.shape[1] > 1
     for number, most in enumerate([len(selected), *rivals]):
         if number > 0:
             both = merge(rough.at(places), losses.at(places))
-            on_front[places] = False
-            on_front[places[front_of(both.mean)]] = True
             differing = ties_of(both).first
-            by_rule = orders(rule, both.mean[differing])
-            meter.best = int(selected[places[differing[by_rule[0][0]]]])
-            first = np.unique(np.concatenate([order[:most] for order in by_rule]))
-            places = places[differing[first]]
+            on_front[places] = False
+            places, means = places[differing], both.mean[differing]
+            on_front[places[front_of(means)]] = True
+            by_rule = orders(rule, means)
+            meter.best = int(selected[places[by_rule[0][0]]])
+            places = places[np.unique(np.concatenate([order[:most] for order in by_rule]))]
         share = left // (len(rivals) + 1 - number)
+        if number == 0 and rivals and has_front:
+            share = max(share, int(FIRST_SHARE * left))
         # The first rounds have many designs: one replication each, if need be more than a share.
         more = min(max(share // len(places), 1), left // len(places), replications - taken)
         if more == 0:
