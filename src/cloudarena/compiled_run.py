@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from cloudarena.contract import Policy, Simulation
+from cloudarena.contract import Policy, RecordLevel, Scenario, Simulation
 from cloudarena.engine.compiled import compiled_as
 from cloudarena.engine.streams import stream
 from cloudarena.errors import InvalidAction
@@ -32,9 +32,9 @@ class CompiledRun(Simulation):
     """``play(world, policy, rng) -> status``, not yet compiled; with bundles, all policies."""
     book: PolicyBook
 
-    def __init__(self, world: Any, seed: int) -> None:
+    def __init__(self, scenario: Scenario, seed: int, record: RecordLevel, world: Any) -> None:
+        super().__init__(scenario, seed, record)
         self.world = world
-        self.seed = seed
         self.rng = stream(seed, "policy")
         self._status: int | None = None
 

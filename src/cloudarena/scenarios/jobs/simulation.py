@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numba
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.compiled_run import CompiledRun, compiled_step, locked, read_only
-from cloudarena.contract import RecordLevel, Result
+from cloudarena.contract import RecordLevel
 from cloudarena.engine.calendar import make_calendar
 from cloudarena.engine.index import LOWEST, put, put_number
 from cloudarena.errors import InvalidAction, PolicyError
@@ -22,7 +23,6 @@ from cloudarena.scenarios.jobs.policies import policy
 from cloudarena.scenarios.jobs.spec import JobsScenario
 from cloudarena.scenarios.jobs.state import Machines, Tasks
 from cloudarena.scenarios.jobs.tables import make_tables
-from cloudarena.version import __version__
 
 
 class JobsDecision:
@@ -74,15 +74,15 @@ class JobsDecision:
 class JobsSimulation(CompiledRun):
     """A run of a cluster."""
 
+    scenario: JobsScenario
     ended, deciding, full = kernel.ENDED, kernel.DECIDE, kernel.ROWS_FULL
     kernel_play = staticmethod(kernel.play)
     book = policy
 
     def __init__(self, scenario: JobsScenario, seed: int, record: RecordLevel) -> None:
-        self.scenario = scenario
-        self.record = record
         self.workload = scenario.load_workload(seed)
-        super().__init__(build_world(scenario, self.workload, seed, record), seed)
+        world = build_world(scenario, self.workload, seed, record)
+        super().__init__(scenario, seed, record, world)
         self._policy: ArrayPolicy | None = None
 
     @property
@@ -210,15 +210,9 @@ class JobsSimulation(CompiledRun):
         """The metrics so far."""
         return measure(self.world, self.workload)
 
-    def result(self) -> Result:
-        """The metrics and, as far as they were recorded, the tables."""
-        return Result(
-            metrics=self.metrics(),
-            tables={} if self.record == "none" else make_tables(self),
-            scenario=self.scenario.name,
-            seed=self.seed,
-            version=__version__,
-        )
+    def tables(self) -> dict[str, pa.Table]:
+        """What was recorded."""
+        return make_tables(self)
 
 
 def _start_of(action: Any) -> tuple[int, int, int]:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from cloudarena.compiled_run import CompiledRun, compiled_step, read_only, whole_millionths
-from cloudarena.contract import RecordLevel, Result
+from cloudarena.contract import RecordLevel
 from cloudarena.engine.calendar import make_calendar
 from cloudarena.engine.recorder import grown, make_log, recorded
 from cloudarena.errors import InvalidAction
@@ -20,7 +20,6 @@ from cloudarena.scenarios.vm.kernel import MICRO, Machines, Request, World
 from cloudarena.scenarios.vm.metrics import measure
 from cloudarena.scenarios.vm.policies import empty_machines, policy
 from cloudarena.scenarios.vm.spec import VmScenario
-from cloudarena.version import __version__
 from cloudarena.workloads.vms import CATEGORIES, VmWorkload
 
 OUTCOMES = ("not arrived", "waiting", "running", "completed", "failed", "refused", "killed")
@@ -54,15 +53,14 @@ class VmDecision:
 class VmSimulation(CompiledRun):
     """A run of a data centre."""
 
+    scenario: VmScenario
     ended, deciding, full = kernel.ENDED, kernel.DECIDE, kernel.LOG_FULL
     kernel_play = staticmethod(kernel.play)
     book = policy
 
     def __init__(self, scenario: VmScenario, seed: int, record: RecordLevel) -> None:
-        self.scenario = scenario
         self._workload = scenario.load_workload(seed)
-        super().__init__(build_world(scenario, self._workload, record), seed)
-        self._record = record
+        super().__init__(scenario, seed, record, build_world(scenario, self._workload, record))
         self._views = Machines(*(read_only(column) for column in self.world.machines))
 
     @property
@@ -129,17 +127,8 @@ class VmSimulation(CompiledRun):
         """The metrics so far."""
         return measure(self.scenario, self.world)
 
-    def result(self) -> Result:
-        """The metrics and, as far as they were recorded, the tables."""
-        return Result(
-            metrics=self.metrics(),
-            tables={} if self._record == "none" else self._tables(),
-            scenario=self.scenario.name,
-            seed=self.seed,
-            version=__version__,
-        )
-
-    def _tables(self) -> dict[str, pa.Table]:
+    def tables(self) -> dict[str, pa.Table]:
+        """What was recorded."""
         world, ids = self.world, self._workload.ids
         tables = {
             "vms": _vms_table(world, self._workload),
@@ -147,7 +136,7 @@ class VmSimulation(CompiledRun):
             "machines": _machines_table(world, self.scenario),
             "series": _series_table(world),
         }
-        if self._record == "full":
+        if self.record == "full":
             tables["machines_series"] = _machines_series_table(world)
         return tables
 
