@@ -115,6 +115,13 @@ def compiled_step(function: Any, *types: Any) -> Any:
     return function.compile(types)
 
 
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number that a kernel can take."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return abs(int(value)) < 2**62
+    return False
+
+
 def read_only(array: np.ndarray) -> np.ndarray:
     """A view that cannot be written to."""
     view = array.view()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from cloudarena.scenarios.clusters.decision import UNTIL_DONE, Floats, Ints, Pla
 from cloudarena.scenarios.clusters.policies import policy
 
 Rule = Literal["max_throughput", "knee", "random"]
-RULES = ("max_throughput", "knee", "random")
+RULES: tuple[Rule, ...] = get_args(Rule)
 
 DESIGNS = 50_000
 """Shares that a decider looks at; of a larger space it takes a sample."""

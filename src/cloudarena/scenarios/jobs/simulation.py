@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import CompiledRun, compiled_step, locked, read_only
+from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked, read_only
 from cloudarena.contract import RecordLevel
-from cloudarena.engine.calendar import make_calendar
+from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.index import LOWEST, put, put_number
 from cloudarena.errors import InvalidAction, PolicyError
 from cloudarena.policies import ArrayPolicy
@@ -172,9 +172,7 @@ class JobsSimulation(CompiledRun):
         world, old = self.world, self.world.machines.rows
         rows = make_rows(2 * len(old) + len(world.machines.up) + int(world.clock[0]["lost_rows"]))
         rows[: len(old)] = old
-        finishes = make_calendar(len(rows))
-        for before, after in zip(world.finishes, finishes, strict=True):
-            after[: len(before)] = before
+        finishes = with_capacity(world.finishes, len(rows))
         spare = np.empty(len(rows), np.int64)
         spare[: len(old)] = world.spare_rows
         machines = world.machines._replace(rows=rows)
@@ -221,10 +219,7 @@ def _start_of(action: Any) -> tuple[int, int, int]:
         return -1, -1, 0
     if isinstance(action, (tuple, list)) and len(action) in (2, 3):
         numbers = (*action, 1)[:3]
-        if all(
-            isinstance(n, (int, np.integer)) and not isinstance(n, bool) and abs(int(n)) < 2**62
-            for n in numbers
-        ):
+        if all(is_whole(number) for number in numbers):
             return int(numbers[0]), int(numbers[1]), int(numbers[2])
     raise InvalidAction(
         f"action {action!r} is not allowed: (task, machine), (task, machine, instances) or None"

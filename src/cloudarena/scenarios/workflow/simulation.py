@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import CompiledRun, compiled_step, locked
+from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.alarms import alarm_times
-from cloudarena.engine.calendar import make_calendar
+from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.sharing import with_slots
 from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.workflow import kernel
@@ -137,13 +137,10 @@ class WorkflowSimulation(CompiledRun):
         nodes = world.nodes._replace(
             sharing=with_slots(world.nodes.sharing, 2 * old), begin=_longer(world.nodes.begin)
         )
-        creations = make_calendar(2 * old)
-        for before, after in zip(world.creations, creations, strict=True):
-            after[: len(before)] = before
         self.world = world._replace(
             nodes=nodes,
             containers=containers,
-            creations=creations,
+            creations=with_capacity(world.creations, 2 * old),
             leases=_longer(world.leases),
             moments=_longer(world.moments),
         )
@@ -181,13 +178,6 @@ def _longer(values: NDArray[Any]) -> NDArray[Any]:
 def _placement(action: Any) -> tuple[int, int]:
     if isinstance(action, (tuple, list)) and len(action) == 2:
         node, memory = action
-        if _is_whole(node) and _is_whole(memory):
+        if is_whole(node) and is_whole(memory):
             return int(node), int(memory)
     raise InvalidAction(f"action {action!r} is not allowed: (node, memory in MB)")
-
-
-def _is_whole(value: Any) -> bool:
-    """Whether a value is a whole number that the kernel can take."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return abs(int(value)) < 2**62
-    return False
