@@ -52,7 +52,6 @@ Scaler = Literal[
 SCALERS: tuple[Scaler, ...] = get_args(Scaler)
 
 LINEAR, POINTS, CURVE = range(3)
-POWER_MODELS = ("linear", "points", "curve")
 
 FITS_RESOURCES, CAN_RUN, HAS_ACCELERATOR, FREE_ACCELERATOR_MEMORY = range(4)
 PredicateName = Literal["fits-resources", "can-run", "has-accelerator", "free-accelerator-memory"]
