@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from cloudarena.contract import Policy, Simulation
+from cloudarena.contract import Policy, RecordLevel, Scenario, Simulation
 from cloudarena.engine.compiled import compiled_as
 from cloudarena.engine.streams import stream
 from cloudarena.errors import InvalidAction
@@ -32,9 +32,9 @@ class CompiledRun(Simulation):
     """``play(world, policy, rng) -> status``, not yet compiled; with bundles, all policies."""
     book: PolicyBook
 
-    def __init__(self, world: Any, seed: int) -> None:
+    def __init__(self, scenario: Scenario, seed: int, record: RecordLevel, world: Any) -> None:
+        super().__init__(scenario, seed, record)
         self.world = world
-        self.seed = seed
         self.rng = stream(seed, "policy")
         self._status: int | None = None
 
@@ -113,6 +113,13 @@ def compiled_step(function: Any, *types: Any) -> Any:
     than a step.
     """
     return function.compile(types)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number that a kernel can take."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return abs(int(value)) < 2**62
+    return False
 
 
 def read_only(array: np.ndarray) -> np.ndarray:

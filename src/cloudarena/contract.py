@@ -25,6 +25,7 @@ from pydantic_core import PydanticCustomError
 
 from cloudarena.errors import CloudarenaError, InvalidAction, SpecError, explain, nearest
 from cloudarena.files import written_folder
+from cloudarena.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,6 +105,11 @@ class TradeOff(NamedTuple):
 class Simulation(ABC):
     """A run: it moves time, asks, and measures. It never knows who decides."""
 
+    def __init__(self, scenario: Scenario, seed: int, record: RecordLevel) -> None:
+        self.scenario = scenario
+        self.seed = seed
+        self.record = record
+
     @property
     @abstractmethod
     def now(self) -> float:
@@ -125,9 +131,19 @@ class Simulation(ABC):
     def metrics(self) -> dict[str, float]:
         """The metrics so far; final once ``decision`` is None."""
 
-    @abstractmethod
+    def tables(self) -> dict[str, pa.Table]:
+        """What was recorded, by name; nobody asks when ``record`` is none."""
+        return {}
+
     def result(self) -> Result:
-        """The metrics and tables of a run that has ended."""
+        """The metrics and, as far as they were recorded, the tables of a run that has ended."""
+        return Result(
+            metrics=self.metrics(),
+            tables={} if self.record == "none" else self.tables(),
+            scenario=self.scenario.name,
+            seed=self.seed,
+            version=__version__,
+        )
 
     def play(self, policy: Policy) -> None:
         """Lets the policy decide until the run ends. Scenarios do this compiled if they can."""

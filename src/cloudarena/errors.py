@@ -33,6 +33,16 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
+def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
+    """Raises unless the value is one of the allowed words; says which is the nearest."""
+    words = list(allowed)
+    if value not in words:
+        raise SpecError(
+            f"{name}: {value!r} is not allowed: one of {', '.join(words)}."
+            + nearest(str(value), words)
+        )
+
+
 def field_path(location: Sequence[str | int]) -> str:
     """Writes a location in a spec as people do: ``machines[2].cores``."""
     path = ""

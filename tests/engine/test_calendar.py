@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudarena.engine.calendar import heapify, make_calendar, next_time, pop, push, size
+from cloudarena.engine.calendar import (
+    heapify,
+    make_calendar,
+    next_time,
+    pop,
+    push,
+    size,
+    with_capacity,
+)
 
 TIMES = st.one_of(
     st.integers(0, 3).map(float),  # many ties
@@ -72,6 +80,15 @@ def test_a_full_calendar_says_so_and_keeps_its_events() -> None:
     with pytest.raises(IndexError, match="the calendar is full"):
         push(calendar, 0.0, 0)
     assert drain(calendar) == [1, 2]
+
+
+def test_a_full_calendar_goes_on_with_more_room() -> None:
+    calendar = make_calendar(2)
+    push(calendar, 1.0, 2)
+    push(calendar, 1.0, 1)
+    larger = with_capacity(calendar, 3)
+    push(larger, 1.0, 0)
+    assert drain(larger) == [2, 1, 0]
 
 
 def test_an_empty_calendar_says_so() -> None:

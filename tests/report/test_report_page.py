@@ -11,7 +11,8 @@ import yaml
 
 import cloudarena
 from cloudarena.errors import CloudarenaError
-from cloudarena.report.html import ECHARTS, render_report, write_report
+from cloudarena.report.html import render_report, write_report
+from cloudarena.report.page import ECHARTS
 from cloudarena.report.reproduce import reproduction, spec_yaml
 from cloudarena.report.timeline import MAX_POINTS, thin, timelines
 

@@ -53,12 +53,12 @@ def map_command(
     """
     from rich.progress import track
 
+    from cloudarena.errors import check_choice
     from cloudarena.mapping import HEURISTICS, lower_bound, map_tasks
-    from cloudarena.mapping.solve import check_heuristic
 
     names = [name.strip() for name in heuristic.split(",")] if heuristic else list(HEURISTICS)
     for name in names:
-        check_heuristic(name)
+        check_choice("heuristic", name, HEURISTICS)
     etc, source = _matrix(path, etc_class, tasks, machines, seed)
     console = notices()
     mappings = {}

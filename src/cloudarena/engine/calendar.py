@@ -34,6 +34,14 @@ def make_calendar(capacity: int) -> Calendar:
     )
 
 
+def with_capacity(calendar: Calendar, capacity: int) -> Calendar:
+    """The same calendar with room for more events."""
+    more = make_calendar(capacity)
+    for before, after in zip(calendar, more, strict=True):
+        after[: len(before)] = before
+    return more
+
+
 @lean
 def size(calendar: Calendar) -> int:
     """How many events are in the calendar."""

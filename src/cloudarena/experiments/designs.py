@@ -129,11 +129,6 @@ class DesignSpace(Sequence[Design]):
         return block.grid[int(block.place(np.array([within]))[0])]
 
     @property
-    def varying(self) -> list[str]:
-        """The keys that have more than one level."""
-        return [key for key, values in self.levels.items() if len(values) > 1]
-
-    @property
     def encoding(self) -> Encoding | None:
         """A gene for each key; genes that break a rule stand for the next design that does not."""
         if len(self._blocks) != 1:

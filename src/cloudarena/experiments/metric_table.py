@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError, SpecError, TraceError, nearest
+from cloudarena.errors import CloudarenaError, SpecError, TraceError, check_choice
 from cloudarena.optimize.checks import Floats, Ints, check_number, check_whole
 from cloudarena.optimize.metrics import Reduction, reduce_metrics
 from cloudarena.optimize.metrics.reduce import Method
@@ -45,7 +45,7 @@ class MetricTable(NamedTuple):
     def without(self, ignored: Sequence[str]) -> MetricTable:
         """The table without some metrics."""
         for name in ignored:
-            _check_name("ignore", name, self.names)
+            check_choice("ignore", name, self.names)
         kept = [k for k, name in enumerate(self.names) if name not in ignored]
         if not kept:
             raise SpecError("ignore: all metrics are not allowed: at least one must be left")
@@ -59,7 +59,7 @@ class MetricTable(NamedTuple):
     def with_lower(self, lower: Sequence[str]) -> MetricTable:
         """The table with some more metrics of which lower is better."""
         for name in lower:
-            _check_name("lower", name, self.names)
+            check_choice("lower", name, self.names)
         better = tuple(
             "lower" if name in lower else way
             for name, way in zip(self.names, self.better, strict=True)
@@ -281,7 +281,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _averaged(table: pa.Table, by: str) -> pa.Table:
-    _check_name("by", by, table.column_names)
+    check_choice("by", by, table.column_names)
     names = [name for name in table.column_names if name != by and _is_number(table[name].type)]
     means = table.group_by(by, use_threads=False).aggregate([(name, "mean") for name in names])
     return means.rename_columns([name.removesuffix("_mean") for name in means.column_names])
@@ -310,10 +310,3 @@ def _directions(folder: Path) -> dict[str, Better | None]:
             continue
         return {metric.name: metric.better for metric in kind.measures}
     return {}
-
-
-def _check_name(field: str, name: str, names: Sequence[str]) -> None:
-    if name not in names:
-        raise SpecError(
-            f"{field}: {name!r} is not allowed: one of {', '.join(names)}.{nearest(name, names)}"
-        )

@@ -33,7 +33,7 @@ from cloudarena.catalogue import (
     studies,
 )
 from cloudarena.contract import Scenario, Spec
-from cloudarena.errors import SpecError, explain, nearest
+from cloudarena.errors import SpecError, check_choice, explain, nearest
 from cloudarena.experiments.designs import Design, DesignSpace, Range
 from cloudarena.experiments.shares import Shares
 from cloudarena.optimize import ClusterModel, Problem
@@ -249,11 +249,7 @@ def _of_scenario(objectives: Objectives, scenario: Scenario) -> tuple[Objective,
         raise SpecError(f"objectives: {', '.join(objectives)} is not allowed: each once")
     found = []
     for name, direction in given.items():
-        if name not in measures:
-            raise SpecError(
-                f"objectives: {name!r} is not allowed: one of {', '.join(measures)}."
-                + nearest(name, measures)
-            )
+        check_choice("objectives", name, measures)
         better = measures[name].better
         if not direction and better is None:
             raise SpecError(

@@ -17,7 +17,7 @@ import numpy as np
 
 from cloudarena.contract import Result, Scenario
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError, SpecError, nearest
+from cloudarena.errors import CloudarenaError, SpecError
 from cloudarena.experiments.designs import Design, DesignSpace
 from cloudarena.experiments.pool import check_workers, compile_once, in_parallel, worker_count
 from cloudarena.experiments.simulate import simulate
@@ -356,12 +356,7 @@ def _options(methods: Sequence[str], options: Mapping[str, Any]) -> dict[str, di
         check_choice("final_rule", options["final_rule"], FINAL_RULES)
     given = {}
     for place, name in enumerate(methods):
-        if name not in METHODS:
-            field = "compare" if place else "method"
-            raise SpecError(
-                f"{field}: {name!r} is not allowed: one of {', '.join(METHODS)}."
-                + nearest(name, METHODS)
-            )
+        check_choice("compare" if place else "method", name, METHODS)
         known = inspect.signature(METHODS[name]).parameters
         given[name] = {key: value for key, value in options.items() if key in known}
         for key, parameter in known.items():

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError, TraceError, nearest
+from cloudarena.errors import CloudarenaError, TraceError, check_choice
 from cloudarena.files import write_text
 
 TASK_RANGE = {"high": 3000.0, "low": 100.0}
@@ -57,10 +57,7 @@ def generate_etc(name: str, tasks: int = 512, machines: int = 16, seed: int = 0)
 
     All classes of one seed are made from the same random numbers.
     """
-    if name not in CLASSES:
-        raise CloudarenaError(
-            f"class: {name!r} is not allowed: one of {', '.join(CLASSES)}." + nearest(name, CLASSES)
-        )
+    check_choice("class", name, CLASSES)
     for what, count in (("tasks", tasks), ("machines", machines)):
         if count < 1:
             raise CloudarenaError(f"{what}: {count} is not allowed: at least 1")

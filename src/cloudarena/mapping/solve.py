@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError, nearest
+from cloudarena.errors import CloudarenaError, check_choice
 
 HEURISTICS = {
     "olb": "Each task to the machine that is free first.",
@@ -90,21 +90,12 @@ def lower_bound(etc: ArrayLike, ready: ArrayLike | None = None) -> float:
     return float(max(free.max(), longest, share))
 
 
-def check_heuristic(name: str) -> None:
-    """Raises if there is no heuristic of this name, and says which is the nearest."""
-    if name not in HEURISTICS:
-        raise CloudarenaError(
-            f"heuristic: {name!r} is not allowed: one of {', '.join(HEURISTICS)}."
-            + nearest(name, HEURISTICS)
-        )
-
-
 def _function(name: str) -> Callable[..., Any]:
     """The function of a heuristic, of matrix, ready times and random generator.
 
     The imports wait until here, since compiled code takes a while to load.
     """
-    check_heuristic(name)
+    check_choice("heuristic", name, HEURISTICS)
     from cloudarena.mapping import a_star, annealing, genetic, heuristics, tabu
 
     searches = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import SpecError
+from cloudarena.errors import check_choice as check_choice
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -46,16 +46,6 @@ def check_probability(name: str, value: Any) -> float:
     if not number or not 0.0 < value < 1.0:
         raise SpecError(f"{name}: {_plain(value)!r} is not allowed: more than 0 and less than 1")
     return float(value)
-
-
-def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
-    """Raises unless the value is one of the allowed words; says which is the nearest."""
-    words = list(allowed)
-    if value not in words:
-        raise SpecError(
-            f"{name}: {value!r} is not allowed: one of {', '.join(words)}."
-            + nearest(str(value), words)
-        )
 
 
 def check_table(name: str, values: ArrayLike, rows: str, columns: str) -> Floats:

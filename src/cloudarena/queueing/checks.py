@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import SpecError
+from cloudarena.errors import check_choice as check_choice
 
 Floats: TypeAlias = NDArray[np.float64]
 Complexes: TypeAlias = NDArray[np.complex128]
@@ -74,16 +74,6 @@ def spread(**arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     except ValueError:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise SpecError(f"shapes that do not go together are not allowed: {shapes}") from None
-
-
-def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
-    """Raises unless the value is one of the allowed words; says which is the nearest."""
-    words = list(allowed)
-    if value not in words:
-        raise SpecError(
-            f"{name}: {value!r} is not allowed: one of {', '.join(words)}."
-            + nearest(str(value), words)
-        )
 
 
 def keep(frozen: object, **fields: Any) -> None:

@@ -38,8 +38,8 @@ def drawn_metrics(comparison: Comparison) -> list[Metric]:
     return [known[name] for name in names if name in known]
 
 
-def facts(comparison: Comparison) -> str:
-    """What was run, as a list of terms."""
+def facts(comparison: Comparison) -> list[tuple[str, str]]:
+    """What was run: terms, and what they are as HTML."""
     again = reproduction(comparison)
     policies = ", ".join(f"<code>{escape(name)}</code>" for name in comparison.policies)
     notes = "".join(f'<span class="hint">{escape(note)}</span>' for note in again.notes)
@@ -49,17 +49,16 @@ def facts(comparison: Comparison) -> str:
         f'<span class="command"><code id="command">{words}</code>'
         f'<button type="button" data-copy="command" hidden>Copy</button></span>{notes}'
     )
-    terms = (
+    return [
         ("Policies", policies),
         ("Replications", f"{comparison.replications:,} of each policy, {seeds_text(comparison)}"),
         ("Ranked by", f"<code>{escape(comparison.scenario.headline)}</code>"),
         ("Version", f"cloudarena {escape(__version__)}"),
         ("Run again with", command),
-    )
-    return "".join(f"<div><dt>{term}</dt><dd>{text}</dd></div>" for term, text in terms)
+    ]
 
 
-def notes(comparison: Comparison) -> str:
+def notes(comparison: Comparison) -> list[str]:
     """What the reader must know before believing the numbers."""
     texts = []
     if comparison.is_deterministic:
@@ -69,7 +68,7 @@ def notes(comparison: Comparison) -> str:
             "One replication has no confidence interval: the numbers below are single runs, and "
             "differences may be chance."
         )
-    return "".join(f'<p class="note">{escape(text)}</p>' for text in texts)
+    return texts
 
 
 def metrics_table(comparison: Comparison) -> str:

@@ -1,13 +1,9 @@
-"""The report: one page that holds all it needs and loads nothing."""
+"""The report: a comparison of policies on one page."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import math
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -17,11 +13,10 @@ from cloudarena.experiments.compare import CONFIDENCE, Comparison, Estimate
 from cloudarena.files import write_text
 from cloudarena.report import fragments
 from cloudarena.report.numbers import format_estimate, format_number
+from cloudarena.report.page import asset, render_page
 from cloudarena.report.reproduce import SPEC_FILE, spec_yaml
 from cloudarena.report.tables import distinct_leaders
 from cloudarena.report.timeline import timelines
-
-ECHARTS = "vendor/echarts.common.min.js"
 
 
 def write_report(comparison: Comparison, path: str | Path) -> Path:
@@ -39,18 +34,7 @@ def render_report(comparison: Comparison) -> str:
     metrics = fragments.drawn_metrics(comparison)
     headline, others = metrics[:1], metrics[1:]
     several = len(comparison.policies) > 1
-    scripts = {"echarts": asset(ECHARTS), "script": asset("page.js") + asset("report.js")}
-    return Template(asset("template.html")).substitute(
-        scripts,
-        security=security_policy(list(scripts.values())),
-        css=asset("report.css"),
-        title=escape(scenario.name),
-        description=escape(scenario.description),
-        conclusion=fragments.breakable(comparison.conclusion()),
-        notes=fragments.notes(comparison),
-        facts=fragments.facts(comparison),
-        headline_charts=fragments.mean_charts(comparison, headline)
-        + (fragments.difference_charts(comparison, headline, named=True) if several else ""),
+    sections = Template(asset("report.html")).substitute(
         table=fragments.metrics_table(comparison),
         metric_count=len(scenario.measures),
         charts_hint=fragments.charts_hint(comparison),
@@ -67,8 +51,20 @@ def render_report(comparison: Comparison) -> str:
         guide=fragments.reading_guide(comparison),
         spec=escape(spec_yaml(scenario)),
         spec_file=SPEC_FILE,
-        version=escape(__version__),
-        data=embedded(data),
+    )
+    return render_page(
+        kind="report",
+        title=scenario.name,
+        description=scenario.description,
+        conclusion=comparison.conclusion(),
+        notes=fragments.notes(comparison),
+        facts=fragments.facts(comparison),
+        hero=fragments.mean_charts(comparison, headline)
+        + (fragments.difference_charts(comparison, headline, named=True) if several else ""),
+        sections=sections,
+        numbers="the table of metrics",
+        script="report.js",
+        data=data,
     )
 
 
@@ -126,26 +122,3 @@ def _estimate(estimate: Estimate, signed: bool = False) -> dict[str, Any]:
 
 def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def embedded(data: dict[str, Any]) -> str:
-    """JSON that cannot end the script element it stands in."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
-
-
-def security_policy(scripts: list[str]) -> str:
-    """Lets the page run its own scripts and nothing else, and load nothing."""
-    hashes = (
-        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
-    )
-    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def asset(name: str) -> str:
-    """The text of a file of this folder."""
-    return files("cloudarena.report").joinpath(name).read_text(encoding="utf-8")

@@ -8,11 +8,9 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from cloudarena import __version__
 from cloudarena.files import write_text
 from cloudarena.report.charts import Chart
-from cloudarena.report.fragments import breakable
-from cloudarena.report.html import ECHARTS, asset, embedded, security_policy
+from cloudarena.report.page import asset, render_page
 
 TALL, LOW = 380, 260
 
@@ -62,24 +60,22 @@ def render_sheet(sheet: Sheet) -> str:
     """The page as text."""
     charts = [*sheet.hero, *(chart for section in sheet.sections for chart in section.charts)]
     number = {id(chart): place for place, chart in enumerate(charts)}
-    scripts = {"echarts": asset(ECHARTS), "script": asset("page.js") + asset("sheet.js")}
-    return Template(asset("sheet.html")).substitute(
-        scripts,
-        security=security_policy(list(scripts.values())),
-        css=asset("report.css"),
-        kind=escape(sheet.kind),
-        title=escape(sheet.title),
-        description=escape(sheet.description),
-        conclusion=breakable(sheet.conclusion),
-        notes="".join(f'<p class="note">{escape(note)}</p>' for note in sheet.notes),
-        facts="".join(
-            f"<div><dt>{escape(term)}</dt><dd>{text}</dd></div>" for term, text in sheet.facts
-        ),
-        hero="".join(_figure(chart, number[id(chart)], TALL) for chart in sheet.hero),
+    sections = Template(asset("sheet.html")).substitute(
         sections="".join(_section(section, number) for section in sheet.sections),
         details=_details(sheet),
-        version=escape(__version__),
-        data=embedded({"charts": [chart.plain() for chart in charts]}),
+    )
+    return render_page(
+        kind=sheet.kind,
+        title=sheet.title,
+        description=sheet.description,
+        conclusion=sheet.conclusion,
+        notes=sheet.notes,
+        facts=sheet.facts,
+        hero="".join(_figure(chart, number[id(chart)], TALL) for chart in sheet.hero),
+        sections=sections,
+        numbers="the tables",
+        script="sheet.js",
+        data={"charts": [chart.plain() for chart in charts]},
     )
 
 

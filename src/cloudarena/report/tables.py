@@ -67,7 +67,7 @@ def result_table(result: Result, scenario: Scenario) -> Table:
     return table
 
 
-def shown_metrics(scenario: Scenario, every_metric: bool = False) -> list[Metric]:
+def shown_metrics(scenario: Scenario, every_metric: bool) -> list[Metric]:
     """The highlights in their order, then, when asked for, the others in theirs."""
     known = {metric.name: metric for metric in scenario.measures}
     first = [known[name] for name in scenario.highlights]
@@ -103,10 +103,10 @@ class _Grid:
     columns: list[Text]
     cells: list[list[Text]]
 
-    def transposed(self, corner: str) -> _Grid:
-        """The same cells with rows for columns."""
+    def transposed(self) -> _Grid:
+        """The same cells with rows for columns: a row for each policy."""
         cells = [list(row) for row in zip(*self.cells, strict=True)]
-        return _Grid(corner, self.columns, self.rows, cells)
+        return _Grid("policy", self.columns, self.rows, cells)
 
     def plain(self) -> _Grid:
         """The same cells in ASCII."""
@@ -192,7 +192,7 @@ def _means(comparison: Comparison, metrics: list[Metric]) -> _Adaptive:
             row.append(Text(text + (" *" if leads else "  "), LEADER if leads else ""))
         cells.append(row)
     grid = _Grid("metric", _labels(comparison, metrics), _names(comparison.policies), cells)
-    return _Adaptive("", [grid, grid.transposed("policy")])
+    return _Adaptive("", [grid, grid.transposed()])
 
 
 def _differences(comparison: Comparison, metrics: list[Metric]) -> _Adaptive:
@@ -211,7 +211,7 @@ def _differences(comparison: Comparison, metrics: list[Metric]) -> _Adaptive:
             cells.append(row)
         labels = _labels(comparison, metrics)
         grid = _Grid("metric", labels, _names(comparison.policies[1:]), cells)
-        layouts += [grid, grid.transposed("policy")]
+        layouts += [grid, grid.transposed()]
     return _Adaptive(f"Difference from {comparison.policies[0]}, pair by pair", layouts)
 
 

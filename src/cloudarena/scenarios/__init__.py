@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING
 
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import check_choice
 
 if TYPE_CHECKING:
     from cloudarena.contract import Scenario
@@ -19,10 +19,6 @@ def kinds() -> list[str]:
 
 def scenario_class(kind: str) -> type[Scenario]:
     """The Scenario class of a kind."""
-    if kind not in kinds():
-        raise SpecError(
-            f"scenario: {kind!r} is not allowed: one of {', '.join(kinds())}."
-            + nearest(kind, kinds())
-        )
+    check_choice("scenario", kind, kinds())
     found: type[Scenario] = importlib.import_module(f"{__name__}.{kind}").SCENARIO
     return found

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import SpecError, check_choice
 
 DAY = 86_400.0
 BURSTINESS, BURST_SHARE, BURST_SECONDS = 10.0, 0.1, 60.0
@@ -169,9 +169,7 @@ LAWS: dict[str, ArrivalLaw] = {
 
 def arrival_law(name: str) -> Callable[..., NDArray[np.float64]]:
     """The law of a name."""
-    if name not in LAWS:
-        known = ", ".join(LAWS)
-        raise SpecError(f"arrivals: {name!r} is not allowed: one of {known}.{nearest(name, LAWS)}")
+    check_choice("arrivals", name, LAWS)
     return LAWS[name]
 
 
@@ -194,10 +192,7 @@ def spread_counts(
         The instants in seconds from the begin of the first interval, in rising order, and the
         source of each; those of one instant stay in the order of sources.
     """
-    if rule not in SPREADS:
-        raise SpecError(
-            f"spread: {rule!r} is not allowed: one of {', '.join(SPREADS)}.{nearest(rule, SPREADS)}"
-        )
+    check_choice("spread", rule, SPREADS)
     sources, intervals = np.nonzero(counts)
     amounts = counts[sources, intervals]
     total = _most(int(amounts.sum(dtype=np.float64)))

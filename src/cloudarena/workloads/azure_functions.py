@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, TraceError, nearest
+from cloudarena.errors import SpecError, TraceError, check_choice
 from cloudarena.workloads.arrivals import spread_counts
 from cloudarena.workloads.columns import check, not_allowed, place, read_columns
 
@@ -38,11 +38,8 @@ class Invocations(NamedTuple):
 
 def read_invocations(path: Path, trigger: str | None = None) -> Invocations:
     """Reads a day of invocations; with a trigger, of the functions that have it."""
-    if trigger is not None and trigger not in TRIGGERS:
-        raise SpecError(
-            f"trigger: {trigger!r} is not allowed: one of {', '.join(TRIGGERS)}."
-            + nearest(trigger, TRIGGERS)
-        )
+    if trigger is not None:
+        check_choice("trigger", trigger, TRIGGERS)
     minutes = {str(minute): pa.int64() for minute in range(1, MINUTES + 1)}
     table = read_columns(path, {**dict.fromkeys(NAMES, pa.string()), **minutes})
     known = pc.is_in(table["Trigger"], pa.array(TRIGGERS)).to_numpy()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import SpecError, check_choice, nearest
 from cloudarena.workloads.quotas import draw_by_quota
 
 Architecture = Literal["arm32", "aarch64", "x86"]
@@ -186,9 +186,7 @@ def _weights(weights: Mapping[str, float]) -> dict[str, float]:
 
 def device_named(name: str) -> Device:
     """A device type by its name."""
-    if name not in DEVICES:
-        known = ", ".join(DEVICES)
-        raise SpecError(f"device: {name!r} is not allowed: one of {known}.{nearest(name, DEVICES)}")
+    check_choice("device", name, DEVICES)
     return DEVICES[name]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cloudarena.engine.laws import Law, log_normal
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import SpecError, check_choice, nearest
 from cloudarena.workloads.faas_devices import Accelerator, device_named
 from cloudarena.workloads.faas_figures import EXECUTION_TIMES, RESOURCE_USE, START_TIMES
 
@@ -122,11 +122,7 @@ def image_named(name: str) -> Image:
 
 def function_named(name: str) -> Function:
     """A function by its name."""
-    if name not in FUNCTIONS:
-        known = ", ".join(FUNCTIONS)
-        raise SpecError(
-            f"function: {name!r} is not allowed: one of {known}.{nearest(name, FUNCTIONS)}"
-        )
+    check_choice("function", name, FUNCTIONS)
     return FUNCTIONS[name]
 
 

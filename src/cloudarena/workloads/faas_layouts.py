@@ -14,7 +14,7 @@ import numpy as np
 
 from cloudarena.engine.laws import Law, constant
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import SpecError, check_choice, nearest
 from cloudarena.workloads.faas_devices import DEVICES
 from cloudarena.workloads.faas_topology import (
     BUSINESS,
@@ -74,11 +74,7 @@ def make_topology(
         cells: how many cells, factories or regions; by default it follows from the devices. A
             city draws the sizes of its cells, and so their number.
     """
-    if name not in TOPOLOGIES:
-        known = ", ".join(TOPOLOGIES)
-        raise SpecError(
-            f"topology: {name!r} is not allowed: one of {known}.{nearest(name, TOPOLOGIES)}"
-        )
+    check_choice("topology", name, TOPOLOGIES)
     if cells is not None and cells < 1:
         raise SpecError(f"cells: {cells} is not allowed: at least 1")
     return TOPOLOGIES[name](devices, stream(seed, "topology"), cells)

@@ -35,7 +35,6 @@ def _latency_ms(loc: float, scale: float, sigma: float) -> Law:
 
 
 LAN = _latency_ms(0.35, 0.16, 0.25)
-WLAN = _latency_ms(1.18, 3.27, 0.635)
 BUSINESS = _latency_ms(5.95, 1.21, 0.87)
 MOBILE = _latency_ms(16.2, 8.02, 0.49)
 """One-way latencies in seconds. Source: ether (edgerun/ether, ether/qos/latency.py)."""

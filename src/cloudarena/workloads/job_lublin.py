@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import SpecError, check_choice
 from cloudarena.workloads.job_draws import check_parameters, gamma_below, single_task_jobs
 from cloudarena.workloads.jobs import JobWorkload
 
@@ -98,10 +98,7 @@ def lublin_feitelson(
     check_parameters(jobs, rate=rate)
     if not 32 <= processors <= 2**20:
         raise SpecError(f"processors: {processors} is not allowed: from 32 to {2**20}")
-    if kind not in LAWS:
-        raise SpecError(
-            f"kind: {kind!r} is not allowed: one of {', '.join(LAWS)}.{nearest(kind, LAWS)}"
-        )
+    check_choice("kind", kind, LAWS)
     law = LAWS[kind]
     rng = stream(seed, "workload")
     submit = _arrivals(rng, jobs, law)

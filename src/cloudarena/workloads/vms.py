@@ -27,7 +27,6 @@ VMTABLE_COLUMNS = (
     "vmmemorybucket",
     "lifetime",
 )
-READINGS_COLUMNS = ("timestamp", "vmid", "maxcpu")
 
 
 class VmWorkload(NamedTuple):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import SpecError, check_choice
 from cloudarena.workloads import (
     workflow_cybershake,
     workflow_epigenomics,
@@ -65,9 +65,7 @@ def draw_shape(
         runtime_scale: all run times are so many times as long.
         name: what it is called; the shape and the number of functions by default.
     """
-    if shape not in SHAPES:
-        known = ", ".join(SHAPES)
-        raise SpecError(f"shape: {shape!r} is not allowed: one of {known}.{nearest(shape, SHAPES)}")
+    check_choice("shape", shape, SHAPES)
     least = SHAPES[shape].least
     if not least <= functions <= MOST_FUNCTIONS:
         raise SpecError(

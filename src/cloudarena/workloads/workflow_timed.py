@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, TraceError, nearest
+from cloudarena.errors import SpecError, TraceError, check_choice
 from cloudarena.workloads.jobs import LONGEST_TIME
 from cloudarena.workloads.workflow_template import (
     MOST_BYTES,
@@ -79,11 +79,7 @@ RESOURCE_LAWS: dict[str, ResourceLaw] = {"azure-like": _azure_like, "one-core": 
 
 def resource_law(name: str) -> ResourceLaw:
     """The law of memory and parallelism of a name."""
-    if name not in RESOURCE_LAWS:
-        known = ", ".join(RESOURCE_LAWS)
-        raise SpecError(
-            f"resources: {name!r} is not allowed: one of {known}.{nearest(name, RESOURCE_LAWS)}"
-        )
+    check_choice("resources", name, RESOURCE_LAWS)
     return RESOURCE_LAWS[name]
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -40,7 +41,7 @@ from cloudarena.scenarios.clusters.decision import UNTIL_DONE, Floats, Ints, Pla
 from cloudarena.scenarios.clusters.policies import policy
 
 Rule = Literal["max_throughput", "knee", "random"]
-RULES = ("max_throughput", "knee", "random")
+RULES: tuple[Rule, ...] = get_args(Rule)
 
 DESIGNS = 50_000
 """Shares that a decider looks at; of a larger space it takes a sample."""
@@ -75,36 +76,43 @@ class StageModel(ClusterModel):
         return np.stack([law.factors(rng, self.drawn_together) for law in self._laws], axis=1)
 
 
+@dataclass(kw_only=True, eq=False)
 class _Iterative(ABC):
-    """What the four have in common."""
+    """What the four have in common.
+
+    The parameters of a policy are its fields; these come after its own.
+    """
 
     name = ""
 
-    def __init__(self, replications: int, designs: int, rule: Rule, estimator: Estimator) -> None:
-        self._replications = check_whole(f"policy {self.name}: replications", replications, 2)
-        self._most = check_whole(f"policy {self.name}: designs", designs, 1)
-        check_choice(f"policy {self.name}: rule", rule, RULES)
-        self._rule = rule
-        check_choice(f"policy {self.name}: estimator", estimator, ("mean_of_max", "plug_in"))
-        self._estimator = estimator
+    replications: int = 1000
+    designs: int = DESIGNS
+    rule: Rule = "max_throughput"
+    estimator: Estimator = "mean_of_max"
+
+    def __post_init__(self) -> None:
+        self.replications = check_whole(f"policy {self.name}: replications", self.replications, 2)
+        self.designs = check_whole(f"policy {self.name}: designs", self.designs, 1)
+        check_choice(f"policy {self.name}: rule", self.rule, RULES)
+        check_choice(f"policy {self.name}: estimator", self.estimator, ("mean_of_max", "plug_in"))
 
     def start(self, scenario: Any, seed: int) -> None:
         """Takes all shares there are, or draws some that every decision looks at."""
         self._space = Compositions(scenario.vms, len(scenario.classes), scenario.allow_idle)
-        self._designs = min(self._space.size, self._most)
+        self._looked_at = min(self._space.size, self.designs)
         """Shares that a decision looks at."""
-        if self._space.size <= self._most:
+        if self._space.size <= self.designs:
             self._drawn = self._space.all()
         else:
-            self._drawn = self._space.draw(self._most, seed)
+            self._drawn = self._space.draw(self.designs, seed)
 
     def _shares(self, decision: Any, load: Floats) -> Ints:
         """All shares, or a sample for this load: near the front of the mean model, and uniform."""
-        if self._space.size <= self._most:
+        if self._space.size <= self.designs:
             return self._drawn
-        most = max(1, math.floor((1.0 - SAFETY_NET) * self._most))
+        most = max(1, math.floor((1.0 - SAFETY_NET) * self.designs))
         near = near_front(self._space, load, decision.mean_memory_mb, most)
-        return np.concatenate((near, self._drawn[: self._most - len(near)]))
+        return np.concatenate((near, self._drawn[: self.designs - len(near)]))
 
     def __call__(self, decision: Any) -> Plan:
         """The best share for the stage, and its length."""
@@ -112,10 +120,10 @@ class _Iterative(ABC):
         seed = int(decision.rng.integers(2**31))
         load = decision.load(length)
         shares = self._shares(decision, load)
-        model = StageModel(shares, decision, load, self._estimator, seed)
+        model = StageModel(shares, decision, load, self.estimator, seed)
         if decision.decide_seconds > 0 and decision.number == 0:
             # Thought out beforehand, with all the time in the world.
-            share, spent = self._best(model, model.all_designs(), 0, self._replications)
+            share, spent = self._best(model, model.all_designs(), 0, self.replications)
         else:
             share, spent = self._decide(model, decision)
         return Plan(share, length, spent)
@@ -141,7 +149,7 @@ class _Iterative(ABC):
         """The best of some shares by replications from ``first`` on, and what that cost."""
         losses = self._estimate(model, designs, first, replications)
         front = front_of(losses)
-        place = front[choose(self._rule, losses[front], model.seed)]
+        place = front[choose(self.rule, losses[front], model.seed)]
         return model.shares[designs[place]], len(designs) * replications
 
     def _two_looks(
@@ -157,7 +165,7 @@ class _Iterative(ABC):
     def _estimate(self, model: StageModel, designs: Ints, first: int, replications: int) -> Floats:
         """Mean makespan and memory; of the rule that looks at no memory the makespan alone."""
         moments = model.estimate(designs, np.arange(first, first + replications))
-        return moments.mean[:, :1] if self._rule == "max_throughput" else moments.mean
+        return moments.mean[:, :1] if self.rule == "max_throughput" else moments.mean
 
 
 @policy.stepped("iterative-monte-carlo")
@@ -166,23 +174,15 @@ class IterativeMonteCarlo(_Iterative):
 
     name = "iterative-monte-carlo"
 
-    def __init__(
-        self,
-        replications: int = 1000,
-        designs: int = DESIGNS,
-        rule: Rule = "max_throughput",
-        estimator: Estimator = "mean_of_max",
-    ) -> None:
-        super().__init__(replications, designs, rule, estimator)
-
     def _cost(self) -> int:
-        return self._designs * self._replications
+        return self._looked_at * self.replications
 
     def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
-        return self._best(model, model.all_designs(), 0, self._replications)
+        return self._best(model, model.all_designs(), 0, self.replications)
 
 
 @policy.stepped("iterative-blind-pick")
+@dataclass(eq=False)
 class IterativeBlindPick(_Iterative):
     """Shares picked at random are evaluated ``replications`` times, stage by stage.
 
@@ -192,37 +192,31 @@ class IterativeBlindPick(_Iterative):
 
     name = "iterative-blind-pick"
 
-    def __init__(
-        self,
-        good: int = 12,
-        confidence: float | None = None,
-        replications: int = 1000,
-        designs: int = DESIGNS,
-        rule: Rule = "max_throughput",
-        estimator: Estimator = "mean_of_max",
-    ) -> None:
-        super().__init__(replications, designs, rule, estimator)
-        self._good = check_whole(f"policy {self.name}: good", good, 1)
-        if confidence is not None:
-            check_probability(f"policy {self.name}: confidence", confidence)
-        self._confidence = confidence
-        self._picked = 0
+    good: int = 12
+    confidence: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.good = check_whole(f"policy {self.name}: good", self.good, 1)
+        if self.confidence is not None:
+            check_probability(f"policy {self.name}: confidence", self.confidence)
 
     def start(self, scenario: Any, seed: int) -> None:
         """Finds out how many to pick."""
         super().start(scenario, seed)
-        good = min(self._good, self._designs)
-        self._picked = blind_pick_size(self._designs, good, 1, self._confidence)
+        good = min(self.good, self._looked_at)
+        self._picked = blind_pick_size(self._looked_at, good, 1, self.confidence)
 
     def _cost(self) -> int:
-        return self._picked * self._replications
+        return self._picked * self.replications
 
     def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
         picked = decision.rng.choice(model.size, self._picked, replace=False, shuffle=False)
-        return self._best(model, np.sort(picked), 0, self._replications)
+        return self._best(model, np.sort(picked), 0, self.replications)
 
 
 @policy.stepped("ilos")
+@dataclass(eq=False)
 class Ilos(_Iterative):
     """LOS, stage by stage: a rough look at every share, a proper one at the best.
 
@@ -231,32 +225,28 @@ class Ilos(_Iterative):
 
     name = "ilos"
 
-    def __init__(
-        self,
-        rough: int = 10,
-        selected: int = 190,
-        replications: int = 1000,
-        designs: int = DESIGNS,
-        rule: Rule = "max_throughput",
-        estimator: Estimator = "mean_of_max",
-    ) -> None:
-        super().__init__(replications, designs, rule, estimator)
-        self._rough = check_whole(f"policy {self.name}: rough", rough, 1)
-        self._selected = check_whole(f"policy {self.name}: selected", selected, 1)
+    rough: int = 10
+    selected: int = 190
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.rough = check_whole(f"policy {self.name}: rough", self.rough, 1)
+        self.selected = check_whole(f"policy {self.name}: selected", self.selected, 1)
 
     def start(self, scenario: Any, seed: int) -> None:
         """No more can be selected than there are."""
         super().start(scenario, seed)
-        self._few = min(self._selected, self._designs)
+        self._few = min(self.selected, self._looked_at)
 
     def _cost(self) -> int:
-        return self._designs * self._rough + self._few * self._replications
+        return self._looked_at * self.rough + self._few * self.replications
 
     def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
-        return self._two_looks(model, self._rough, self._few, self._replications)
+        return self._two_looks(model, self.rough, self._few, self.replications)
 
 
 @policy.stepped("elos")
+@dataclass(kw_only=True, eq=False)
 class Elos(Ilos):
     """iLOS with stages split where batches differ and merged where they are alike.
 
@@ -274,36 +264,25 @@ class Elos(Ilos):
 
     name = "elos"
 
-    def __init__(
-        self,
-        rough: int = 10,
-        selected: int = 190,
-        replications: int = 1000,
-        designs: int = DESIGNS,
-        rule: Rule = "max_throughput",
-        estimator: Estimator = "mean_of_max",
-        split: float | None = None,
-        merge: float | None = None,
-        split_floor: float = SPLIT_FLOOR,
-        merge_floor: float = MERGE_FLOOR,
-        cap: float = 4.0,
-        split_rule: SplitRule = "min",
-        intensity_weight: float = 0.0,
-    ) -> None:
-        super().__init__(rough, selected, replications, designs, rule, estimator)
-        self._given = split, merge
-        self._floors = split_floor, merge_floor
-        self._cap = check_number(f"policy {self.name}: cap", cap, 1.0)
-        check_choice(f"policy {self.name}: split_rule", split_rule, ("min", "max"))
-        self._split_rule = split_rule
-        self._weight = check_number(f"policy {self.name}: intensity_weight", intensity_weight, 0.0)
-        self._edges: Floats = np.empty(0)
-        self._before = 0.0
+    split: float | None = None
+    merge: float | None = None
+    split_floor: float = SPLIT_FLOOR
+    merge_floor: float = MERGE_FLOOR
+    cap: float = 4.0
+    split_rule: SplitRule = "min"
+    intensity_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.cap = check_number(f"policy {self.name}: cap", self.cap, 1.0)
+        check_choice(f"policy {self.name}: split_rule", self.split_rule, ("min", "max"))
+        weight = check_number(f"policy {self.name}: intensity_weight", self.intensity_weight, 0.0)
+        self.intensity_weight = weight
 
     def start(self, scenario: Any, seed: int) -> None:
         """Forgets the stages of the last run."""
         super().start(scenario, seed)
-        self._edges = np.empty(0)
+        self._edges: Floats = np.empty(0)
         self._before = 0.0
 
     def _length(self, decision: Any) -> float:
@@ -331,11 +310,13 @@ class Elos(Ilos):
                     float(begin) + step,
                     limits.split,
                     step / 8.0,
-                    split_rule=self._split_rule,
-                    intensity_weight=self._weight,
+                    split_rule=self.split_rule,
+                    intensity_weight=self.intensity_weight,
                 )
             ]
-            kept = merge(timeline, begins, end, limits.merge, self._cap * step, self._weight)
+            kept = merge(
+                timeline, begins, end, limits.merge, self.cap * step, self.intensity_weight
+            )
             self._edges = np.array([*kept, end])
         # Thinking may have come late, so the stage need not begin at an edge.
         ahead = self._edges[self._edges > decision.begins + step / 100.0]
@@ -345,36 +326,36 @@ class Elos(Ilos):
         """Half or twice the stage before, by the batches of that time."""
         before = self._before or step
         recent = int((timeline.times > decision.now - before).sum())
-        likeness = least_similarity(timeline.mixes[-max(recent, 2) :], self._weight)
+        likeness = least_similarity(timeline.mixes[-max(recent, 2) :], self.intensity_weight)
         length = before
         if likeness < limits.split:
             length = before / 2.0
         elif likeness >= limits.merge and len(timeline.times) > 1:
             length = before * 2.0
-        self._before = min(max(length, step / 8.0), self._cap * step)
+        self._before = min(max(length, step / 8.0), self.cap * step)
         return self._before
 
     def _thresholds(self, timeline: Timeline) -> Thresholds:
         found = thresholds(
             timeline.mixes,
-            split_floor=self._floors[0],
-            merge_floor=self._floors[1],
-            intensity_weight=self._weight,
+            split_floor=self.split_floor,
+            merge_floor=self.merge_floor,
+            intensity_weight=self.intensity_weight,
         )
-        split, merge = self._given
         return Thresholds(
-            found.split if split is None else split, found.merge if merge is None else merge
+            found.split if self.split is None else self.split,
+            found.merge if self.merge is None else self.merge,
         )
 
     def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
         if decision.decide_seconds == 0:
             return super()._decide(model, decision)
         budget = decision.allowed_s / decision.decide_seconds
-        rough = math.floor((budget - self._few * self._replications) / model.size)
+        rough = math.floor((budget - self._few * self.replications) / model.size)
         if rough >= 1:
-            rough = min(rough, self._replications)
-            return self._two_looks(model, rough, self._few, self._replications)
+            rough = min(rough, self.replications)
+            return self._two_looks(model, rough, self._few, self.replications)
         # Too short for that: a single rough look, and what is left for the selected.
         proper = math.floor((budget - model.size) / self._few)
-        proper = min(max(proper, FEWEST_PROPER), self._replications)
+        proper = min(max(proper, FEWEST_PROPER), self.replications)
         return self._two_looks(model, 1, self._few, proper)

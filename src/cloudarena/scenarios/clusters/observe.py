@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import check_choice
 from cloudarena.scenarios.clusters.decision import Plan
 from cloudarena.scenarios.clusters.policies import by_weight
 
@@ -40,11 +40,7 @@ class ClustersObserver:
     """
 
     def __init__(self, scenario: ClustersScenario, reward: str) -> None:
-        if reward not in REWARDS:
-            raise SpecError(
-                f"reward: {reward!r} is not allowed: one of {', '.join(REWARDS)}."
-                + nearest(reward, REWARDS)
-            )
+        check_choice("reward", reward, REWARDS)
         self._reward = reward
         self._scenario = scenario
         classes = len(scenario.classes)

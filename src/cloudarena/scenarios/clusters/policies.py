@@ -18,7 +18,7 @@ from cloudarena.optimize import Compositions, mean_model_seeds
 from cloudarena.optimize.compositions import largest_remainders
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.clusters.decision import UNTIL_DONE, Floats, Ints, Plan
-from cloudarena.workloads.columns import place, read_columns
+from cloudarena.scenarios.replay import DecisionFile
 
 policy = PolicyBook("clusters")
 
@@ -122,15 +122,13 @@ class MeanOptimum:
 
 
 @policy.replay
-class Replay:
+class Replay(DecisionFile):
     """Plans from a file: columns decision, class, vms, length_s, evaluations.
 
     The ``decisions`` table of any run is such a file.
     """
 
     def __init__(self, path: Path) -> None:
-        self.name = f"replay:{path}"
-        self._path = path
         types = {
             "decision": pa.int64(),
             "class": pa.string(),
@@ -138,22 +136,20 @@ class Replay:
             "length_s": pa.float64(),
             "evaluations": pa.int64(),
         }
-        self._rows = read_columns(path, types, {"time_s": pa.float64()}).to_pylist()
+        super().__init__(path, types, {"time_s": pa.float64()})
         self._plans: dict[int, Plan] = {}
 
     def start(self, scenario: Any, seed: int) -> None:
         """Finds the classes of the file in the scenario."""
         names = [one.name for one in scenario.classes]
         self._plans = {}
-        for row, values in enumerate(self._rows):
+        for row, values in self._rows():
             for key, value in values.items():
                 if value is None and key != "time_s":
-                    raise PolicyError(f"{place(self._path, row)}: {key}: is required")
+                    raise self._error(f"{key}: is required", row)
             if values["class"] not in names:
-                raise PolicyError(
-                    f"{place(self._path, row)}: class: {values['class']!r} is not in the scenario."
-                    + nearest(values["class"], names)
-                )
+                hint = nearest(values["class"], names)
+                raise self._error(f"class: {values['class']!r} is not in the scenario.{hint}", row)
             none = Plan(np.zeros(len(names), np.int64), values["length_s"], values["evaluations"])
             plan = self._plans.setdefault(values["decision"], none)
             np.asarray(plan.shares)[names.index(values["class"])] = values["vms"]
@@ -161,5 +157,5 @@ class Replay:
     def __call__(self, decision: Any) -> Plan:
         """The plan of the decision's number."""
         if decision.number not in self._plans:
-            raise PolicyError(f"{self._path}: decision {decision.number} is missing")
+            raise self._error(f"decision {decision.number} is missing")
         return self._plans[decision.number]

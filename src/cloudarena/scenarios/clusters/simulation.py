@@ -6,9 +6,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from cloudarena.compiled_run import read_only
-from cloudarena.contract import RecordLevel, Result, Simulation
+from cloudarena.contract import RecordLevel, Simulation
 from cloudarena.engine.streams import stream
 from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.clusters import kernel
@@ -16,7 +17,6 @@ from cloudarena.scenarios.clusters.decision import ClustersDecision, Floats, Pla
 from cloudarena.scenarios.clusters.metrics import measure
 from cloudarena.scenarios.clusters.spec import ClustersScenario
 from cloudarena.scenarios.clusters.tables import make_tables
-from cloudarena.version import __version__
 
 
 class Stage(NamedTuple):
@@ -43,10 +43,10 @@ class Taken(NamedTuple):
 class ClustersSimulation(Simulation):
     """A run: batches of tasks on VMs that are shared out stage by stage."""
 
+    scenario: ClustersScenario
+
     def __init__(self, scenario: ClustersScenario, seed: int, record: RecordLevel) -> None:
-        self.scenario = scenario
-        self.seed = seed
-        self.record = record
+        super().__init__(scenario, seed, record)
         self.rng = stream(seed, "policy")
         self.batches = scenario.load_batches(seed)
         self.mean_seconds = read_only(np.array([one.seconds.mean for one in scenario.classes]))
@@ -103,15 +103,9 @@ class ClustersSimulation(Simulation):
         """The metrics so far."""
         return measure(self)
 
-    def result(self) -> Result:
-        """The metrics and, as far as they were recorded, the tables."""
-        return Result(
-            metrics=self.metrics(),
-            tables={} if self.record == "none" else make_tables(self),
-            scenario=self.scenario.name,
-            seed=self.seed,
-            version=__version__,
-        )
+    def tables(self) -> dict[str, pa.Table]:
+        """What was recorded."""
+        return make_tables(self)
 
     def _run_stage(self, plan: Plan, length_s: float, thinking_s: float = 0.0) -> None:
         """Lets a stage pass; the run ends with the last task."""

@@ -10,9 +10,9 @@ from pydantic_core import PydanticCustomError
 from cloudarena.contract import Spec
 from cloudarena.engine import laws
 from cloudarena.errors import SpecError, nearest
-from cloudarena.scenarios.faas.names import HISTORY, IDLE
+from cloudarena.scenarios.faas.names import HISTORY, IDLE, Scaler
 from cloudarena.scenarios.faas.sources import NoRequests, Requests
-from cloudarena.workloads.faas_devices import DEVICES
+from cloudarena.workloads.faas_devices import DEVICES, Accelerator
 from cloudarena.workloads.faas_functions import FUNCTIONS
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -89,7 +89,7 @@ class Image(Spec):
     use: Use = Use()
     cpu_millicores: int = Field(1000, ge=0, le=10**9)
     memory_mb: Megabytes = 100.0
-    accelerator: Literal["none", "gpu", "tpu"] = "none"
+    accelerator: Accelerator = "none"
     accelerator_memory_mb: Megabytes = 0.0
     image_mb: Megabytes = 0.0
     setup_mb: Megabytes = 0.0
@@ -111,14 +111,7 @@ class Image(Spec):
 class ScalingRule(Spec):
     """How many replicas a function has; see the page of the scenario for the rules."""
 
-    by: Literal[
-        "none",
-        "request-rate",
-        "average-requests",
-        "queue-length",
-        "cpu-utilisation",
-        "per-request",
-    ] = "none"
+    by: Scaler = "none"
     minimum: int = Field(1, ge=0, le=1_000_000)
     maximum: int = Field(20, ge=1, le=1_000_000)
     start: int | None = Field(None, ge=0)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
+from cloudarena.workloads.faas_devices import Accelerator, Tier
+
 NONE = -1
 WHOLE = 1_000_000
 """The load of a resource that is fully used."""
@@ -12,9 +16,9 @@ POWERED = 5
 """Resources that draw power: all but the memory bus, which is in the CPU's."""
 
 EDGE, FOG, CLOUD = range(3)
-TIERS = ("edge", "fog", "cloud")
+TIERS: tuple[Tier, ...] = get_args(Tier)
 NO_ACCELERATOR, WITH_GPU, WITH_TPU = range(3)
-ACCELERATORS = ("none", "gpu", "tpu")
+ACCELERATORS: tuple[Accelerator, ...] = get_args(Accelerator)
 
 ON, OFF, BOOTING = range(3)
 """States of a node."""
@@ -33,23 +37,25 @@ UNFINISHED, COMPLETED, REJECTED, TIMED_OUT = range(4)
 OUTCOMES = ("unfinished", "completed", "rejected", "timed_out")
 
 ROUND_ROBIN, LEAST_LOADED, RANDOM, LOCALITY, NEWEST = range(5)
-ROUTERS = ("round-robin", "least-loaded", "random", "locality", "newest")
+Router = Literal["round-robin", "least-loaded", "random", "locality", "newest"]
+ROUTERS: tuple[Router, ...] = get_args(Router)
 
 FIXED, REQUEST_RATE, AVERAGE_REQUESTS, QUEUE_LENGTH, CPU_UTILISATION, PER_REQUEST = range(6)
-SCALERS = (
+Scaler = Literal[
     "none",
     "request-rate",
     "average-requests",
     "queue-length",
     "cpu-utilisation",
     "per-request",
-)
+]
+SCALERS: tuple[Scaler, ...] = get_args(Scaler)
 
 LINEAR, POINTS, CURVE = range(3)
-POWER_MODELS = ("linear", "points", "curve")
 
 FITS_RESOURCES, CAN_RUN, HAS_ACCELERATOR, FREE_ACCELERATOR_MEMORY = range(4)
-PREDICATES = ("fits-resources", "can-run", "has-accelerator", "free-accelerator-memory")
+PredicateName = Literal["fits-resources", "can-run", "has-accelerator", "free-accelerator-memory"]
+PREDICATES: tuple[PredicateName, ...] = get_args(PredicateName)
 
 (
     BALANCED_RESOURCES,
@@ -63,7 +69,7 @@ PREDICATES = ("fits-resources", "can-run", "has-accelerator", "free-accelerator-
     ENERGY_EFFICIENCY,
     LEAST_POWER,
 ) = range(10)
-PRIORITIES = (
+PriorityName = Literal[
     "balanced-resources",
     "least-requested",
     "image-locality",
@@ -74,7 +80,8 @@ PRIORITIES = (
     "contention",
     "energy-efficiency",
     "least-power",
-)
+]
+PRIORITIES: tuple[PriorityName, ...] = get_args(PriorityName)
 
 PULL, SETUP, DOWNLOAD, UPLOAD, REQUEST, RESPONSE = range(6)
 TRANSFERS = ("pull", "setup", "download", "upload", "request", "response")

@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import check_choice
 from cloudarena.scenarios.faas.metrics import cost_usd, node_carbon_g, node_energy_j
 from cloudarena.scenarios.faas.names import PRIORITIES, WHOLE
 from cloudarena.scenarios.faas.simulation import PlaceDecision, ScaleDecision
@@ -43,11 +43,7 @@ class FaasObserver:
     """
 
     def __init__(self, scenario: FaasScenario, reward: str) -> None:
-        if reward not in REWARDS:
-            raise SpecError(
-                f"reward: {reward!r} is not allowed: one of {', '.join(REWARDS)}."
-                + nearest(reward, REWARDS)
-            )
+        check_choice("reward", reward, REWARDS)
         self._reward = reward
         self._scenario = scenario
         devices = scenario.devices

@@ -36,7 +36,8 @@ from cloudarena.scenarios.faas.state import Nodes, Replica, Scaling, seen_nodes
 
 PARAMETERS = 16
 """Room for the parameters of a policy."""
-MIX = dict.fromkeys(PRIORITIES, 0.0) | {
+MIX: dict[str, float] = {
+    **dict.fromkeys(PRIORITIES, 0.0),
     "energy-efficiency": 1.0,
     "execution-time": 1.0,
     "contention": 1.0,

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numba
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.compiled_run import CompiledRun, compiled_step, locked, read_only
-from cloudarena.contract import RecordLevel, Result
+from cloudarena.contract import RecordLevel
 from cloudarena.errors import InvalidAction
 from cloudarena.policies import ArrayPolicy, Bundle
 from cloudarena.scenarios.faas import kernel
@@ -26,7 +27,6 @@ from cloudarena.scenarios.faas.sources import draw_requests
 from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.state import Nodes, Replica, Scaling, seen_nodes
 from cloudarena.scenarios.faas.tables import make_tables
-from cloudarena.version import __version__
 
 
 class PlaceDecision:
@@ -106,15 +106,15 @@ class ScaleDecision:
 class FaasSimulation(CompiledRun):
     """A run of functions on nodes."""
 
+    scenario: FaasScenario
     ended, deciding, full = kernel.ENDED, kernel.DECIDE, kernel.FULL
     kernel_play = staticmethod(kernel.play)
     book = policy
 
     def __init__(self, scenario: FaasScenario, seed: int, record: RecordLevel) -> None:
-        self.scenario = scenario
-        self.record = record
         self.ground = build_ground(scenario, seed)
-        super().__init__(build_world(scenario, self.ground, seed, record), seed)
+        world = build_world(scenario, self.ground, seed, record)
+        super().__init__(scenario, seed, record, world)
         self.earlier = Responses()
         self._window = 0
         self._seen = seen_nodes(self.world.scores)
@@ -173,15 +173,9 @@ class FaasSimulation(CompiledRun):
         """The metrics so far."""
         return measure(self.scenario, self.world, self.earlier)
 
-    def result(self) -> Result:
-        """The metrics and, as far as they were recorded, the tables."""
-        return Result(
-            metrics=self.metrics(),
-            tables={} if self.record == "none" else make_tables(self),
-            scenario=self.scenario.name,
-            seed=self.seed,
-            version=__version__,
-        )
+    def tables(self) -> dict[str, pa.Table]:
+        """What was recorded."""
+        return make_tables(self)
 
     @cached_property
     def _act(self) -> Any:

@@ -131,7 +131,7 @@ class Azure2019(Spec):
     path: SpecPath
     trigger: str | None = None
     first_minute: int = Field(1, ge=1, le=1440)
-    assignment: Literal["busiest", "dealt"] = "busiest"
+    assignment: faas_requests.Assignment = "busiest"
     spread: Literal["uniform", "even"] = "uniform"
 
     def draw(self, names: tuple[str, ...], *span: Any) -> faas_requests.Requests:
@@ -151,7 +151,7 @@ class Azure2021(Spec):
     kind: Literal["azure-2021"]
     path: SpecPath
     first_s: float = Field(0.0, ge=0)
-    assignment: Literal["busiest", "dealt"] = "busiest"
+    assignment: faas_requests.Assignment = "busiest"
 
     def draw(self, names: tuple[str, ...], *span: Any) -> faas_requests.Requests:
         """The requests; the span is duration, seed and load scale."""

@@ -20,27 +20,18 @@ from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.faas.devices import Devices, NodePower, Topology
 from cloudarena.scenarios.faas.functions import Function
 from cloudarena.scenarios.faas.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS, TRADE_OFFS
-from cloudarena.scenarios.faas.names import PREDICATES, PRIORITIES
+from cloudarena.scenarios.faas.names import (
+    PREDICATES,
+    PRIORITIES,
+    PredicateName,
+    PriorityName,
+    Router,
+)
 from cloudarena.scenarios.faas.policies import policy as built_in_policies
 from cloudarena.scenarios.faas.sources import REQUEST_KINDS, Trace
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.simulation import FaasSimulation
-
-Predicate = Literal["fits-resources", "can-run", "has-accelerator", "free-accelerator-memory"]
-PriorityName = Literal[
-    "balanced-resources",
-    "least-requested",
-    "image-locality",
-    "data-locality",
-    "locality-type",
-    "capability",
-    "execution-time",
-    "contention",
-    "energy-efficiency",
-    "least-power",
-]
-
 
 MOST_STEPS = 10_000_000
 
@@ -67,7 +58,7 @@ class Priority(Spec):
 class Scheduler(Spec):
     """Predicates that a node must pass, and priorities whose weighted sum chooses among them."""
 
-    predicates: tuple[Predicate, ...] = PREDICATES  # type: ignore[assignment]
+    predicates: tuple[PredicateName, ...] = PREDICATES
     priorities: tuple[Priority, ...] = (
         Priority(name="balanced-resources"),
         Priority(name="least-requested"),
@@ -101,7 +92,7 @@ class Scheduler(Spec):
     def weights(self) -> list[float]:
         """The weight of each priority."""
         given = {priority.name: priority.weight for priority in self.priorities}
-        return [given.get(name, 0.0) for name in PRIORITIES]  # type: ignore[call-overload]
+        return [given.get(name, 0.0) for name in PRIORITIES]
 
 
 class Contention(Spec):
@@ -161,7 +152,7 @@ class FaasScenario(Scenario):
     trace: Trace | None = None
     """Requests for all functions, in place of their own."""
     scheduler: Scheduler = Scheduler()
-    router: Literal["round-robin", "least-loaded", "random", "locality", "newest"] = "round-robin"
+    router: Router = "round-robin"
     contention: Contention = Contention()
     power: NodePower = NodePower()
     carbon: Carbon = Carbon()

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from cloudarena.errors import PolicyError
 from cloudarena.mapping import HEURISTICS, map_tasks
 from cloudarena.scenarios.jobs.policies import policy
-from cloudarena.workloads.columns import check_filled, is_parquet, place, read_columns
+from cloudarena.scenarios.replay import DecisionFile
+from cloudarena.workloads.columns import check_filled, is_parquet
 
 MOST_INSTANCES = 20_000
 """In one batch: the heuristics look at all pairs of instances and machines, many times."""
@@ -161,20 +162,18 @@ for _heuristic in HEURISTICS:
 
 
 @policy.replay
-class Replay:
+class Replay(DecisionFile):
     """Starts from a file: columns time_s, job, task, machine and optionally instances (else 1).
 
     The ``decisions`` table of any run is such a file.
     """
 
     def __init__(self, path: Path) -> None:
-        self.name = f"replay:{path}"
-        self._path = path
         # Parquet knows whether names are numbers; in a CSV 007 is a name.
         name = None if is_parquet(path) else pa.string()
         types = {"time_s": pa.float64(), "job": name, "task": name, "machine": pa.int64()}
-        self._rows = read_columns(path, types, {"instances": pa.int64()})
-        check_filled(path, self._rows, self._rows.column_names)
+        super().__init__(path, types, {"instances": pa.int64()})
+        check_filled(path, self._table, self._table.column_names)
         self._starts: deque[tuple[float, int, int, int]] = deque()
 
     def start(self, scenario: Any, seed: int) -> None:
@@ -187,34 +186,27 @@ class Replay:
             strict=True,
         )
         number = {(str(job), str(task)): k for k, (job, task) in enumerate(names)}
-        rows = self._rows.to_pydict()
-        counts = rows.get("instances", [1] * len(rows["job"]))
         self._starts = deque()
         before = 0.0
-        for row, (time, job, task, machine, count) in enumerate(
-            zip(rows["time_s"], rows["job"], rows["task"], rows["machine"], counts, strict=True)
-        ):
-            where = place(self._path, row)
+        for row, values in self._rows():
+            time, job, task = values["time_s"], values["job"], values["task"]
             if (str(job), str(task)) not in number:
-                raise PolicyError(f"{where}: job {job!r}, task {task!r} is not in the workload")
+                raise self._error(f"job {job!r}, task {task!r} is not in the workload", row)
             if not time >= before:
-                raise PolicyError(
-                    f"{where}: time_s: {time:g} is not allowed: at least {before:g}, as before it"
+                raise self._error(
+                    f"time_s: {time:g} is not allowed: at least {before:g}, as before it", row
                 )
             before = time
-            self._starts.append((time, number[str(job), str(task)], machine, count))
+            start = number[str(job), str(task)], values["machine"], values.get("instances", 1)
+            self._starts.append((time, *start))
 
     def __call__(self, decision: Any) -> tuple[int, int, int] | None:
         """The file's next start, if it is due."""
         if self._starts and self._starts[0][0] <= decision.now:
             time, task, machine, count = self._starts.popleft()
             if time < decision.now:
-                raise PolicyError(
-                    f"{self._path}: a start at {time!r} s is not allowed: nothing could start then"
-                )
+                raise self._error(f"a start at {time!r} s is not allowed: nothing could start then")
             return task, machine, count
         if not decision.may_wait:
-            raise PolicyError(
-                f"{self._path}: has no start at {decision.now!r} s, when nothing else can happen"
-            )
+            raise self._error(f"has no start at {decision.now!r} s, when nothing else can happen")
         return None

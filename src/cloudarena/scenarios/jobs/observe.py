@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import check_choice
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.jobs.simulation import JobsSimulation
@@ -55,11 +55,7 @@ class JobsObserver:
     """
 
     def __init__(self, scenario: JobsScenario, reward: str) -> None:
-        if reward not in REWARDS:
-            raise SpecError(
-                f"reward: {reward!r} is not allowed: one of {', '.join(REWARDS)}."
-                + nearest(reward, REWARDS)
-            )
+        check_choice("reward", reward, REWARDS)
         self._reward = reward
         self._machines = scenario.machine_count
         length = SLOTS * TASK_FEATURES + self._machines * MACHINE_FEATURES + 1

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numba
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import CompiledRun, compiled_step, locked, read_only
-from cloudarena.contract import RecordLevel, Result
-from cloudarena.engine.calendar import make_calendar
+from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked, read_only
+from cloudarena.contract import RecordLevel
+from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.index import LOWEST, put, put_number
 from cloudarena.errors import InvalidAction, PolicyError
 from cloudarena.policies import ArrayPolicy
@@ -22,7 +23,6 @@ from cloudarena.scenarios.jobs.policies import policy
 from cloudarena.scenarios.jobs.spec import JobsScenario
 from cloudarena.scenarios.jobs.state import Machines, Tasks
 from cloudarena.scenarios.jobs.tables import make_tables
-from cloudarena.version import __version__
 
 
 class JobsDecision:
@@ -74,15 +74,15 @@ class JobsDecision:
 class JobsSimulation(CompiledRun):
     """A run of a cluster."""
 
+    scenario: JobsScenario
     ended, deciding, full = kernel.ENDED, kernel.DECIDE, kernel.ROWS_FULL
     kernel_play = staticmethod(kernel.play)
     book = policy
 
     def __init__(self, scenario: JobsScenario, seed: int, record: RecordLevel) -> None:
-        self.scenario = scenario
-        self.record = record
         self.workload = scenario.load_workload(seed)
-        super().__init__(build_world(scenario, self.workload, seed, record), seed)
+        world = build_world(scenario, self.workload, seed, record)
+        super().__init__(scenario, seed, record, world)
         self._policy: ArrayPolicy | None = None
 
     @property
@@ -172,9 +172,7 @@ class JobsSimulation(CompiledRun):
         world, old = self.world, self.world.machines.rows
         rows = make_rows(2 * len(old) + len(world.machines.up) + int(world.clock[0]["lost_rows"]))
         rows[: len(old)] = old
-        finishes = make_calendar(len(rows))
-        for before, after in zip(world.finishes, finishes, strict=True):
-            after[: len(before)] = before
+        finishes = with_capacity(world.finishes, len(rows))
         spare = np.empty(len(rows), np.int64)
         spare[: len(old)] = world.spare_rows
         machines = world.machines._replace(rows=rows)
@@ -210,15 +208,9 @@ class JobsSimulation(CompiledRun):
         """The metrics so far."""
         return measure(self.world, self.workload)
 
-    def result(self) -> Result:
-        """The metrics and, as far as they were recorded, the tables."""
-        return Result(
-            metrics=self.metrics(),
-            tables={} if self.record == "none" else make_tables(self),
-            scenario=self.scenario.name,
-            seed=self.seed,
-            version=__version__,
-        )
+    def tables(self) -> dict[str, pa.Table]:
+        """What was recorded."""
+        return make_tables(self)
 
 
 def _start_of(action: Any) -> tuple[int, int, int]:
@@ -227,10 +219,7 @@ def _start_of(action: Any) -> tuple[int, int, int]:
         return -1, -1, 0
     if isinstance(action, (tuple, list)) and len(action) in (2, 3):
         numbers = (*action, 1)[:3]
-        if all(
-            isinstance(n, (int, np.integer)) and not isinstance(n, bool) and abs(int(n)) < 2**62
-            for n in numbers
-        ):
+        if all(is_whole(number) for number in numbers):
             return int(numbers[0]), int(numbers[1]), int(numbers[2])
     raise InvalidAction(
         f"action {action!r} is not allowed: (task, machine), (task, machine, instances) or None"

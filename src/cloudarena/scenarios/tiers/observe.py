@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import check_choice
 from cloudarena.scenarios.tiers.metrics import cost_usd
 
 if TYPE_CHECKING:
@@ -36,11 +36,7 @@ class TiersObserver:
     """
 
     def __init__(self, scenario: TiersScenario, reward: str) -> None:
-        if reward not in REWARDS:
-            raise SpecError(
-                f"reward: {reward!r} is not allowed: one of {', '.join(REWARDS)}."
-                + nearest(reward, REWARDS)
-            )
+        check_choice("reward", reward, REWARDS)
         self._reward = reward
         self._scenario = scenario
         self._most = np.array([[tier.fat.max, tier.thin.max] for tier in scenario.tiers])

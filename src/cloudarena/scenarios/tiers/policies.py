@@ -24,10 +24,10 @@ from cloudarena.queueing.checks import (
     check_share,
     check_whole,
 )
+from cloudarena.scenarios.replay import DecisionFile
 from cloudarena.scenarios.tiers.estimates import Estimates, chain_of
 from cloudarena.scenarios.tiers.forecasts import FORECASTS
 from cloudarena.scenarios.tiers.state import FAT, THIN
-from cloudarena.workloads.columns import place, read_columns
 
 Counts = NDArray[np.int64]
 
@@ -262,33 +262,29 @@ class Oracle(_Modelled):
 
 
 @policy.replay
-class Replay:
+class Replay(DecisionFile):
     """Numbers of VMs from a file: columns time_s, tier, fat, thin.
 
     The ``decisions`` table of any run is such a file.
     """
 
     def __init__(self, path: Path) -> None:
-        self.name = f"replay:{path}"
-        self._path = path
         types = {
             "time_s": pa.float64(),
             "tier": pa.string(),
             "fat": pa.int64(),
             "thin": pa.int64(),
         }
-        self._rows = read_columns(path, types)
+        super().__init__(path, types)
         self._changes: deque[tuple[float, int, int, int]] = deque()
 
     def start(self, scenario: Any, seed: int) -> None:
         """Finds the tiers of the file in the scenario."""
         number = {tier.name: k for k, tier in enumerate(scenario.tiers)}
         self._changes = deque()
-        for row, values in enumerate(self._rows.to_pylist()):
+        for row, values in self._rows():
             if values["tier"] not in number:
-                raise PolicyError(
-                    f"{place(self._path, row)}: tier: {values['tier']!r} is not in the scenario"
-                )
+                raise self._error(f"tier: {values['tier']!r} is not in the scenario", row)
             change = (values["time_s"], number[values["tier"]], values["fat"], values["thin"])
             self._changes.append(change)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.compiled_run import locked, read_only
-from cloudarena.contract import RecordLevel, Result, Simulation
+from cloudarena.contract import RecordLevel, Simulation
 from cloudarena.engine.streams import stream
 from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.tiers import fleet, kernel
@@ -17,7 +18,6 @@ from cloudarena.scenarios.tiers.metrics import cost_usd, keeps_sla, measure
 from cloudarena.scenarios.tiers.spec import TiersScenario
 from cloudarena.scenarios.tiers.state import BLOCKED, BOOTING, MEASURED, OFF, SERVED, SIZES, UP
 from cloudarena.scenarios.tiers.tables import make_tables
-from cloudarena.version import __version__
 
 Counts = NDArray[np.int64]
 """VMs, (tier, size): fat, then thin."""
@@ -95,10 +95,10 @@ class TiersDecision:
 class TiersSimulation(Simulation):
     """A run of a multi-tier service."""
 
+    scenario: TiersScenario
+
     def __init__(self, scenario: TiersScenario, seed: int, record: RecordLevel) -> None:
-        self.scenario = scenario
-        self.seed = seed
-        self.record = record
+        super().__init__(scenario, seed, record)
         self.rng = stream(seed, "policy")
         self.world = build_world(scenario, seed)
         self.periods: list[Period] = []
@@ -165,15 +165,9 @@ class TiersSimulation(Simulation):
         """The metrics so far."""
         return measure(self)
 
-    def result(self) -> Result:
-        """The metrics and, as far as they were recorded, the tables."""
-        return Result(
-            metrics=self.metrics(),
-            tables={} if self.record == "none" else make_tables(self),
-            scenario=self.scenario.name,
-            seed=self.seed,
-            version=__version__,
-        )
+    def tables(self) -> dict[str, pa.Table]:
+        """What was recorded."""
+        return make_tables(self)
 
     def _go_on(self) -> None:
         """Lets a period pass; after the last one, until all requests are gone."""

@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import check_choice
 from cloudarena.scenarios.vm.kernel import REFUSE
 from cloudarena.scenarios.vm.metrics import METRICS, profit_usd
 
@@ -38,11 +38,7 @@ class VmObserver:
 
     def __init__(self, scenario: VmScenario, reward: str) -> None:
         directions = {metric.name: metric.better for metric in METRICS if metric.better}
-        if reward not in directions:
-            raise SpecError(
-                f"reward: {reward!r} is not allowed: one of {', '.join(directions)}."
-                + nearest(reward, directions)
-            )
+        check_choice("reward", reward, directions)
         self._scenario = scenario
         self._reward = reward
         self._sign = 1.0 if directions[reward] == "higher" else -1.0

@@ -6,7 +6,7 @@ valid (a policy is asked then only with ``decide_when_full``), the request is pu
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from cloudarena.engine.compiled import compiled
-from cloudarena.errors import PolicyError
 from cloudarena.policies import PolicyBook
+from cloudarena.scenarios.replay import DecisionFile
 from cloudarena.scenarios.vm.kernel import DELAY_INSENSITIVE, REFUSE, Machines, Request
-from cloudarena.workloads.columns import place, read_columns
 
 
 def empty_machines(count: int) -> Machines:
@@ -211,58 +210,46 @@ def dot_product(pms: Machines, vm: Request, rng: np.random.Generator) -> int:
 
 
 @policy.replay
-class Replay:
+class Replay(DecisionFile):
     """Decisions from a file: columns vm and machine; optionally action (place, postpone, refuse)
     and delays. The ``decisions`` table of any run is such a file."""
 
     def __init__(self, path: Path) -> None:
-        self.name = f"replay:{path}"
-        self._path = path
-        self._rows = read_columns(path, {"vm": None, "machine": pa.int64()}, REPLAY_OPTIONAL)
+        super().__init__(path, {"vm": None, "machine": pa.int64()}, REPLAY_OPTIONAL)
         self._actions: dict[int, deque[int]] = {}
 
     def start(self, scenario: Any, seed: int) -> None:
         """Finds the VMs of the file in the workload."""
         ids = scenario.load_workload(seed).ids
-        rows = self._rows.to_pydict()
         number = {vm: k for k, vm in enumerate(ids.to_pylist())}
-        blank = [None] * len(rows["vm"])
-        self._actions = {}
-        for row, (vm, machine, action, delays) in enumerate(
-            zip(
-                rows["vm"],
-                rows["machine"],
-                rows.get("action", blank),
-                rows.get("delays", blank),
-                strict=True,
-            )
-        ):
-            where = place(self._path, row)
+        self._actions = defaultdict(deque)
+        for row, values in self._rows():
+            vm = values["vm"]
             if vm not in number:
-                raise PolicyError(f"{where}: vm: {vm!r} is not in the workload")
-            chosen = _replayed(where, machine, action, delays)
-            self._actions.setdefault(number[vm], deque()).append(chosen)
+                raise self._error(f"vm: {vm!r} is not in the workload", row)
+            self._actions[number[vm]].append(self._action(row, values))
 
     def __call__(self, decision: Any) -> int:
         """The file's next action for this VM."""
         waiting = self._actions.get(decision.request.vm)
         if not waiting:
-            raise PolicyError(f"{self._path}: has no further decision for VM {decision.request.vm}")
+            raise self._error(f"has no further decision for VM {decision.request.vm}")
         return waiting.popleft()
 
-
-def _replayed(where: str, machine: int | None, action: str | None, delays: int | None) -> int:
-    action = action or "place"
-    if action == "refuse":
-        return REFUSE
-    if action == "postpone":
-        if delays is not None and delays < 1:
-            raise PolicyError(f"{where}: delays: {delays} is not allowed: at least 1")
-        return REFUSE - (1 if delays is None else delays)
-    if action != "place":
-        raise PolicyError(
-            f"{where}: action: {action!r} is not allowed: one of place, postpone, refuse"
-        )
-    if machine is None or machine < 0:
-        raise PolicyError(f"{where}: machine: {machine} is not allowed: the number of a machine")
-    return machine
+    def _action(self, row: int, values: dict[str, Any]) -> int:
+        """The action that a row says."""
+        action, machine = values.get("action") or "place", values["machine"]
+        if action == "refuse":
+            return REFUSE
+        if action == "postpone":
+            delays = 1 if values.get("delays") is None else int(values["delays"])
+            if delays < 1:
+                raise self._error(f"delays: {delays} is not allowed: at least 1", row)
+            return REFUSE - delays
+        if action != "place":
+            raise self._error(
+                f"action: {action!r} is not allowed: one of place, postpone, refuse", row
+            )
+        if machine is None or machine < 0:
+            raise self._error(f"machine: {machine} is not allowed: the number of a machine", row)
+        return int(machine)

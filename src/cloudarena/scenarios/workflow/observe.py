@@ -9,7 +9,7 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from cloudarena.engine.leases import HOUR_S
-from cloudarena.errors import SpecError, nearest
+from cloudarena.errors import check_choice
 from cloudarena.scenarios.workflow.metrics import weighted_cost
 
 if TYPE_CHECKING:
@@ -43,11 +43,7 @@ class WorkflowObserver:
     """
 
     def __init__(self, scenario: WorkflowScenario, reward: str) -> None:
-        if reward not in REWARDS:
-            raise SpecError(
-                f"reward: {reward!r} is not allowed: one of {', '.join(REWARDS)}."
-                + nearest(reward, REWARDS)
-            )
+        check_choice("reward", reward, REWARDS)
         self._reward = reward
         self._scenario = scenario
         self._nodes = scenario.node_count

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.errors import PolicyError
+from cloudarena.scenarios.replay import DecisionFile
 from cloudarena.scenarios.workflow.policies import enough_memory, policy
-from cloudarena.workloads.columns import check_filled, place, read_columns
+from cloudarena.workloads.columns import check_filled
 
 
 @policy.stepped("heft")
@@ -117,15 +117,13 @@ def _nodes_of(kind: Any) -> range:
 
 
 @policy.replay
-class Replay:
+class Replay(DecisionFile):
     """Placements from a file: columns workflow, function, server_type, server, numa_node, memory.
 
     The ``decisions`` and ``functions`` tables of any run are such files.
     """
 
     def __init__(self, path: Path) -> None:
-        self.name = f"replay:{path}"
-        self._path = path
         types = {
             "workflow": None,
             "function": pa.int64(),
@@ -135,8 +133,8 @@ class Replay:
             "memory": pa.int64(),
         }
         others = ("time_s", "submission", "cold_start", "data_transfer", "creation", "start")
-        self._rows = read_columns(path, types, dict.fromkeys((*others, "completion")))
-        check_filled(path, self._rows, types)
+        super().__init__(path, types, dict.fromkeys((*others, "completion")))
+        check_filled(path, self._table, types)
         self._placements: dict[int, tuple[int, int]] = {}
 
     def start(self, scenario: Any, seed: int) -> None:
@@ -152,28 +150,26 @@ class Replay:
                 nodes[kind.name, server, numa_node] = len(nodes)
                 memory.append(kind.numa_nodes.memory)
         self._placements = {}
-        for row, values in enumerate(self._rows.to_pylist()):
-            where = place(self._path, row)
+        for row, values in self._rows():
             if str(values["workflow"]) not in workflows:
-                raise PolicyError(
-                    f"{where}: workflow: {values['workflow']!r} is not in the workload"
-                )
+                raise self._error(f"workflow: {values['workflow']!r} is not in the workload", row)
             workflow = workflows[str(values["workflow"])]
             if not 0 <= values["function"] < sizes[workflow]:
-                raise PolicyError(f"{where}: function: {values['function']} is not in the workload")
+                raise self._error(f"function: {values['function']} is not in the workload", row)
             node = nodes.get((values["server_type"], values["server"], values["numa_node"]))
             if node is None:
-                raise PolicyError(
-                    f"{where}: server_type {values['server_type']!r}, server {values['server']}, "
-                    f"numa_node {values['numa_node']} is not in the cluster"
+                raise self._error(
+                    f"server_type {values['server_type']!r}, server {values['server']}, "
+                    f"numa_node {values['numa_node']} is not in the cluster",
+                    row,
                 )
             if not 1 <= values["memory"] <= memory[node]:
-                raise PolicyError(
-                    f"{where}: memory: {values['memory']} is not allowed: 1 to {memory[node]}"
+                raise self._error(
+                    f"memory: {values['memory']} is not allowed: 1 to {memory[node]}", row
                 )
             number = int(workload.first_function[workflow]) + values["function"]
             if number in self._placements:
-                raise PolicyError(f"{where}: function: {values['function']} stands twice")
+                raise self._error(f"function: {values['function']} stands twice", row)
             self._placements[number] = (node, values["memory"])
 
     def __call__(self, decision: Any) -> tuple[int, int]:
@@ -181,8 +177,7 @@ class Replay:
         function = decision.function
         placement = self._placements.get(function.number)
         if placement is None:
-            raise PolicyError(
-                f"{self._path}: has no placement for function {function.function} of workflow "
-                f"{function.workflow}"
+            raise self._error(
+                f"has no placement for function {function.function} of workflow {function.workflow}"
             )
         return placement

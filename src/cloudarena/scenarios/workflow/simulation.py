@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numba
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import CompiledRun, compiled_step, locked
-from cloudarena.contract import RecordLevel, Result
+from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked
+from cloudarena.contract import RecordLevel
 from cloudarena.engine.alarms import alarm_times
-from cloudarena.engine.calendar import make_calendar
+from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.sharing import with_slots
 from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.workflow import kernel
@@ -22,7 +23,6 @@ from cloudarena.scenarios.workflow.policies import policy
 from cloudarena.scenarios.workflow.spec import WorkflowScenario
 from cloudarena.scenarios.workflow.state import Function, Nodes
 from cloudarena.scenarios.workflow.tables import make_tables
-from cloudarena.version import __version__
 
 
 class WorkflowDecision:
@@ -71,15 +71,14 @@ class WorkflowDecision:
 class WorkflowSimulation(CompiledRun):
     """A run of workflows on a cluster."""
 
+    scenario: WorkflowScenario
     ended, deciding, full = kernel.ENDED, kernel.DECIDE, kernel.FULL
     kernel_play = staticmethod(kernel.play)
     book = policy
 
     def __init__(self, scenario: WorkflowScenario, seed: int, record: RecordLevel) -> None:
-        self.scenario = scenario
-        self.record = record
         self.workload = scenario.load_workload(seed)
-        super().__init__(build_world(scenario, self.workload, record), seed)
+        super().__init__(scenario, seed, record, build_world(scenario, self.workload, record))
 
     @property
     def now(self) -> float:
@@ -138,13 +137,10 @@ class WorkflowSimulation(CompiledRun):
         nodes = world.nodes._replace(
             sharing=with_slots(world.nodes.sharing, 2 * old), begin=_longer(world.nodes.begin)
         )
-        creations = make_calendar(2 * old)
-        for before, after in zip(world.creations, creations, strict=True):
-            after[: len(before)] = before
         self.world = world._replace(
             nodes=nodes,
             containers=containers,
-            creations=creations,
+            creations=with_capacity(world.creations, 2 * old),
             leases=_longer(world.leases),
             moments=_longer(world.moments),
         )
@@ -169,15 +165,9 @@ class WorkflowSimulation(CompiledRun):
         """The metrics so far."""
         return measure(self.scenario, self.world)
 
-    def result(self) -> Result:
-        """The metrics and, as far as they were recorded, the tables."""
-        return Result(
-            metrics=self.metrics(),
-            tables={} if self.record == "none" else make_tables(self),
-            scenario=self.scenario.name,
-            seed=self.seed,
-            version=__version__,
-        )
+    def tables(self) -> dict[str, pa.Table]:
+        """What was recorded."""
+        return make_tables(self)
 
 
 def _longer(values: NDArray[Any]) -> NDArray[Any]:
@@ -188,13 +178,6 @@ def _longer(values: NDArray[Any]) -> NDArray[Any]:
 def _placement(action: Any) -> tuple[int, int]:
     if isinstance(action, (tuple, list)) and len(action) == 2:
         node, memory = action
-        if _is_whole(node) and _is_whole(memory):
+        if is_whole(node) and is_whole(memory):
             return int(node), int(memory)
     raise InvalidAction(f"action {action!r} is not allowed: (node, memory in MB)")
-
-
-def _is_whole(value: Any) -> bool:
-    """Whether a value is a whole number that the kernel can take."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return abs(int(value)) < 2**62
-    return False

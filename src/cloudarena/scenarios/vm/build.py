@@ -1,0 +1,102 @@
+"""The state of a run before its first tick."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cloudarena.compiled_run import whole_millionths
+from cloudarena.contract import RecordLevel
+from cloudarena.engine.calendar import make_calendar
+from cloudarena.engine.recorder import make_log
+from cloudarena.scenarios.vm import kernel
+from cloudarena.scenarios.vm.kernel import MICRO, World
+from cloudarena.scenarios.vm.policies import empty_machines
+from cloudarena.scenarios.vm.spec import VmScenario
+from cloudarena.workloads.vms import VmWorkload
+
+
+def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel) -> World:
+    """The state before the first tick."""
+    count, vms = scenario.machine_count, len(workload.created)
+    kinds = scenario.machines
+    repeat = [kind.count for kind in kinds]
+
+    def column(values: list[float]) -> np.ndarray:
+        return np.repeat(np.array(values, np.float64), repeat)
+
+    cores, memory = column([k.cores for k in kinds]), column([k.memory_gb for k in kinds])
+    rates = scenario.oversubscription
+    machines = empty_machines(count)
+    machines.cores[:] = machines.free_cores[:] = cores
+    machines.memory_gb[:] = machines.free_memory_gb[:] = memory
+    machines.limit_cores[:] = whole_millionths(cores * rates.cpu) / MICRO
+    machines.rack[:] = scenario.racks()
+    fleet = kernel.Fleet(
+        cores=whole_millionths(cores),
+        memory=whole_millionths(memory),
+        cores_limit=whole_millionths(cores * rates.cpu),
+        memory_limit=whole_millionths(memory * rates.memory),
+        use_limit=100.0 * whole_millionths(cores * rates.utilisation),
+        idle_w=column([k.power.idle_w for k in kinds]),
+        busy_w=column([k.power.busy_w for k in kinds]),
+        curve_r=column([k.power.r for k in kinds]),
+    )
+    demand = kernel.Demand(
+        arrival=workload.created,
+        lifetime=workload.lifetime,
+        cores=whole_millionths(workload.cores),
+        memory=whole_millionths(workload.memory_gb),
+        category=workload.category,
+        subscription=workload.subscription,
+        deployment=workload.deployment,
+        first_reading=workload.first_reading,
+        readings=workload.readings,
+    )
+    rows = 0 if record == "none" else -(-scenario.ticks // scenario.series_every)
+    shape = (rows if record == "full" else 0, count)
+    clock, totals = np.zeros(1, kernel.CLOCK), np.zeros(1, kernel.TOTALS)
+    clock["pending"] = clock["last_machine"] = -1
+    return World(
+        rules=kernel.Rules(
+            scenario.ticks,
+            scenario.buffer.budget_ticks,
+            scenario.buffer.delay_ticks,
+            scenario.overload == "kill",
+            scenario.decide_when_full,
+            "lifetimes" in scenario.known,
+            scenario.series_every,
+        ),
+        fleet=fleet,
+        demand=demand,
+        machines=machines,
+        vms=kernel.Vms(
+            outcome=np.zeros(vms, np.int64),
+            machine=np.full(vms, -1, np.int64),
+            start=np.full(vms, -1, np.int64),
+            end=np.full(vms, -1, np.int64),
+            buffer=np.zeros(vms, np.int64),
+            delay=np.zeros(vms, np.int64),
+        ),
+        allocated_cores=np.zeros(count, np.int64),
+        allocated_memory=np.zeros(count, np.int64),
+        used=np.zeros(count),
+        ahead=np.zeros((count, kernel.WINDOW)),
+        order=np.empty(vms, np.int64),
+        departures=make_calendar(vms),
+        retries=make_calendar(vms),
+        clock=clock,
+        totals=totals,
+        machine_watt_ticks=np.zeros(count),
+        machine_used_ticks=np.zeros(count),
+        machine_oversubscribed=np.zeros(count, np.int64),
+        machine_overloaded=np.zeros(count, np.int64),
+        decisions=make_log(4, 0 if record == "none" else max(16, vms)),
+        series=kernel.Series(
+            totals=np.zeros((rows, len(kernel.SERIES_COLUMNS))),
+            allocated_cores=np.zeros(shape),
+            allocated_memory_gb=np.zeros(shape),
+            utilisation=np.zeros(shape),
+            power_w=np.zeros(shape),
+            vms=np.zeros(shape, np.int64),
+        ),
+    )

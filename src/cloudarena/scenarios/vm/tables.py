@@ -1,0 +1,130 @@
+"""The tables of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from cloudarena.engine.recorder import recorded
+from cloudarena.scenarios.vm import kernel
+from cloudarena.scenarios.vm.kernel import World
+from cloudarena.workloads.vms import CATEGORIES
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.vm.simulation import VmSimulation
+
+OUTCOMES = ("not arrived", "waiting", "running", "completed", "failed", "refused", "killed")
+
+
+def make_tables(run: VmSimulation) -> dict[str, pa.Table]:
+    """All tables; ``machines_series`` only with full recording."""
+    tables = {
+        "vms": vms_table(run),
+        "decisions": decisions_table(run),
+        "machines": machines_table(run),
+        "series": series_table(run),
+    }
+    if run.record == "full":
+        tables["machines_series"] = machines_series_table(run)
+    return tables
+
+
+def vms_table(run: VmSimulation) -> pa.Table:
+    """One row per request that arrived; ticks; null where it does not apply."""
+    vms, workload = run.world.vms, run.workload
+    arrived = int(run.world.clock[0]["arrived"])
+    outcome = vms.outcome[:arrived]
+    placed = vms.machine[:arrived] >= 0
+    ended = np.isin(outcome, (kernel.WAITING, kernel.RUNNING), invert=True)
+    return pa.table(
+        {
+            "vm": workload.ids[:arrived],
+            "arrival": workload.created[:arrived],
+            "start": pa.array(vms.start[:arrived], mask=~placed),
+            "end": pa.array(vms.end[:arrived], mask=~ended),
+            "machine": pa.array(vms.machine[:arrived], mask=~placed),
+            "outcome": pa.array(np.array(OUTCOMES)[outcome]),
+            "delay": vms.delay[:arrived],
+            "cores": workload.cores[:arrived],
+            "memory_gb": workload.memory_gb[:arrived],
+            "category": pa.array(np.array(CATEGORIES)[workload.category[:arrived]]),
+            "lifetime": workload.lifetime[:arrived],
+        }
+    )
+
+
+def decisions_table(run: VmSimulation) -> pa.Table:
+    """One row per decision, in order: a file for ``--policy replay:FILE``."""
+    tick, vm, action, valid = recorded(run.world.decisions).T
+    kind = np.where(action >= 0, 0, np.where(action == kernel.REFUSE, 1, 2))
+    return pa.table(
+        {
+            "tick": tick,
+            "time_s": tick * run.scenario.tick_seconds,
+            "vm": run.workload.ids.take(pa.array(vm)),
+            "action": pa.array(np.array(("place", "refuse", "postpone"))[kind]),
+            "machine": pa.array(action, mask=kind != 0),
+            "delays": pa.array(kernel.REFUSE - action, mask=kind != 2),
+            "valid_machines": valid,
+        }
+    )
+
+
+def machines_table(run: VmSimulation) -> pa.Table:
+    """One row per machine, with its place in the hierarchy."""
+    world, scenario = run.world, run.scenario
+    ticks = max(1, int(world.clock[0]["tick"]))
+    kinds = scenario.machines
+    names = np.repeat(np.array([kind.name for kind in kinds]), [kind.count for kind in kinds])
+    levels = scenario.hierarchy
+    rack = world.machines.rack
+    cluster = rack // levels.racks
+    data_centre = cluster // levels.clusters
+    zone = data_centre // levels.data_centres
+    return pa.table(
+        {
+            "machine": np.arange(len(rack)),
+            "name": pa.array(names),
+            "region": zone // levels.zones,
+            "zone": zone,
+            "data_centre": data_centre,
+            "cluster": cluster,
+            "rack": rack,
+            "cores": world.machines.cores,
+            "memory_gb": world.machines.memory_gb,
+            "energy_kwh": world.machine_watt_ticks * scenario.tick_seconds / 3.6e6,
+            "mean_cpu_utilisation": world.machine_used_ticks / (100 * ticks * world.fleet.cores),
+            "oversubscribed_ticks": world.machine_oversubscribed,
+            "overloaded_ticks": world.machine_overloaded,
+        }
+    )
+
+
+def series_table(run: VmSimulation) -> pa.Table:
+    """The whole data centre in every recorded tick."""
+    ticks = _recorded_ticks(run.world)
+    totals = run.world.series.totals[: len(ticks)]
+    columns = {name: totals[:, k] for k, name in enumerate(kernel.SERIES_COLUMNS)}
+    for name in ("live_vms", "waiting"):
+        columns[name] = columns[name].astype(np.int64)
+    return pa.table({"tick": ticks, **columns})
+
+
+def machines_series_table(run: VmSimulation) -> pa.Table:
+    """Every machine in every recorded tick."""
+    ticks, machines = _recorded_ticks(run.world), len(run.world.fleet.cores)
+    columns = run.world.series._asdict()
+    del columns["totals"]
+    return pa.table(
+        {
+            "tick": np.repeat(ticks, machines),
+            "machine": np.tile(np.arange(machines), len(ticks)),
+            **{name: values[: len(ticks)].ravel() for name, values in columns.items()},
+        }
+    )
+
+
+def _recorded_ticks(world: World) -> np.ndarray:
+    return np.arange(0, int(world.clock[0]["tick"]), world.rules.series_every)
