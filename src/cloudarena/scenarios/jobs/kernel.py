@@ -100,6 +100,7 @@ def start_rows(world: World, task: int, machine: int, count: int) -> None:
         else:
             row.first = progress.next_instance[task]
             progress.next_instance[task] += here
+        row.action = clock.actions
         row.task = task
         row.machine = machine
         row.count = here
@@ -435,6 +436,7 @@ def begin(world: World, task: int, machine: int, count: int) -> int:
             start(world, task, machine, here)
             left -= here
         machine = (machine + 1) % len(machines.up)
+    world.clock[0].actions += 1
     return DECIDE
 
 
