@@ -57,9 +57,10 @@ def read_columns(
         else:
             options = _convert_options(wanted, empty_cells=optional is not None)
             table = pacsv.read_csv(path, convert_options=options)
+        # Names are decoded only when they are asked for.
+        check_columns(path, table.column_names, list(columns), list(optional or ()))
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         raise _explained(path, error, wanted) from None
-    check_columns(path, table.column_names, list(columns), list(optional or ()))
     return _typed(path, table, wanted, empty_cells=optional is not None)
 
 
