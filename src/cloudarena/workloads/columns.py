@@ -17,6 +17,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from cloudarena.errors import TraceError, nearest
+from cloudarena.files import UNREADABLE
 
 WORDS = {pa.int64(): "a whole number", pa.float64(): "a number"}
 
@@ -270,5 +271,5 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                 if row:
                     yield line, row
                 line = rows.line_num + 1
-    except (OSError, EOFError, csv.Error):
+    except (*UNREADABLE, csv.Error):
         return
