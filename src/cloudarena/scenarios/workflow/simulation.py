@@ -57,12 +57,8 @@ class WorkflowDecision:
         capacity = (nodes.cores * sharing.core_speed)[:, None]
         share = capacity // threads if sharing.whole else capacity / threads
         full = np.minimum(sharing.core_speed, share) * function.parallelism
-        held = np.minimum(memory, function.memory_req)
-        speed = (
-            held * full // function.memory_req
-            if sharing.whole
-            else (held / function.memory_req * full)
-        )
+        work = np.minimum(memory, function.memory_req) * full
+        speed = work // function.memory_req if sharing.whole else work / function.memory_req
         enough = speed * kernel.LONGEST_S >= function.computation
         return (memory <= nodes.memory[:, None]) & enough
 
