@@ -52,6 +52,9 @@ from cloudarena.scenarios.jobs.state import (
 ) = range(8)
 """Where a run stands; from NO_SUCH_TASK on, why an action is not allowed."""
 
+FINEST = 2.0**52
+"""Multiples of an interval beyond this one are nearer to each other than floats are."""
+
 
 @inner
 def take_row(world: World) -> int:
@@ -328,7 +331,7 @@ def happen(world: World) -> bool:
 @inner
 def next_due(now: float, interval: float) -> float:
     """When to schedule what happened now: the first multiple of the interval from now on."""
-    if interval == 0:
+    if interval == 0 or now >= FINEST * interval:
         return now
     multiple = np.ceil(now / interval)
     # The quotient is rounded; the multiples themselves decide.
