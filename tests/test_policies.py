@@ -77,6 +77,7 @@ def test_a_policy_that_numba_cannot_compile_runs_stepped_and_says_so(scenario, o
         ("{own}:arays", "has no 'arays'. Did you mean 'arrays'?"),
         ("{own}:NOT_A_FUNCTION", "'NOT_A_FUNCTION' is not allowed: it cannot be called"),
         ("replay:nowhere.csv", "nowhere.csv: does not exist"),
+        ("replay:", "policy: .replay:. is not allowed: one of random"),
     ],
 )
 def test_a_policy_that_cannot_be_found_is_named(scenario, own, policy, message):

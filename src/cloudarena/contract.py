@@ -238,6 +238,9 @@ class Result:
         }
 
 
+NUMBERS = (int, float, int | None, float | None)
+
+
 class Spec(BaseModel):
     """Part of what a user writes: frozen, no unknown keys, errors that name the nearest key."""
 
@@ -247,11 +250,16 @@ class Spec(BaseModel):
     @classmethod
     def _only_known_keys(cls, data: Any) -> Any:
         if isinstance(data, Mapping):
-            known = [info.alias or name for name, info in cls.model_fields.items()]
-            for key in data:
+            known = {info.alias or name: info.annotation for name, info in cls.model_fields.items()}
+            for key, value in data.items():
                 if key not in known:
                     hint = nearest(str(key), known) or f" Allowed: {', '.join(known)}."
                     raise PydanticCustomError("unknown_key", f"unknown key {str(key)!r}.{hint}")
+                # Pydantic would take true for 1.
+                if isinstance(value, bool) and known[key] in NUMBERS:
+                    raise PydanticCustomError(
+                        "not_allowed", f"{key}: {value} is not allowed: a number"
+                    )
         return data
 
 

@@ -1,4 +1,4 @@
-"""Writing so that nothing half-written stays: a temporary name first, then a rename."""
+"""Writing so that nothing half-written stays (a temporary name first, then a rename); reading."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import contextlib
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from cloudarena.errors import CloudarenaError
+
+UNREADABLE = (OSError, EOFError, zlib.error)
+"""What reading a file raises that is not there, is cut short or, gzipped, is damaged."""
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from cloudarena.contract import Policy
 from cloudarena.errors import PolicyError, SpecError, nearest
+from cloudarena.yaml_text import parse_yaml
 
 Factory = TypeVar("Factory", bound=Callable[[], Policy])
 
@@ -209,7 +210,7 @@ class PolicyBook:
         if policy in self._factories:
             return self._factories[policy]()
         scheme, _, rest = policy.partition(":")
-        if scheme == "replay" and self._replay is not None:
+        if scheme == "replay" and rest and self._replay is not None:
             return self._replay(Path(rest))
         if scheme in self._factories:
             return self._with_settings(scheme, rest.split(":"))
@@ -295,8 +296,6 @@ def takes(policy: Any, arguments: int) -> bool:
 
 def _settings(name: str, settings: list[str], known: list[str]) -> dict[str, Any]:
     """The values of texts such as ``margin=1.3``, for the parameters that a policy has."""
-    import yaml
-
     values = {}
     for setting in settings:
         key, separator, value = setting.partition("=")
@@ -305,7 +304,12 @@ def _settings(name: str, settings: list[str], known: list[str]) -> dict[str, Any
             raise PolicyError(
                 f"policy {name}: {setting!r} is not allowed: {allowed}.{nearest(key, known)}"
             )
-        values[key] = yaml.safe_load(value)
+        try:
+            values[key] = parse_yaml(value)
+        except ValueError:
+            raise PolicyError(
+                f"policy {name}: {setting!r} is not allowed: the value is not YAML"
+            ) from None
     return values
 
 

@@ -6,9 +6,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
-import yaml
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
+
+from cloudarena.yaml_text import parse_yaml
 
 
 def _from_folder(path: Path, info: ValidationInfo) -> Path:
@@ -27,10 +28,12 @@ def from_yaml(value: Any, info: ValidationInfo) -> Any:
         return value
     path = _from_folder(Path(value), info)
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        return parse_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else "cannot be read"
         raise PydanticCustomError("not_allowed", f"{path}: {reason}") from None
+    except ValueError as error:
+        raise PydanticCustomError("not_allowed", f"{path}, {error}") from None
 
 
 def source_names(union: Any) -> tuple[str, ...]:

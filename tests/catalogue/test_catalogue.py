@@ -111,6 +111,42 @@ def test_a_key_that_stands_twice_is_an_error_and_not_a_lost_value(tmp_path):
         cloudarena.load(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("scenario: vm\n? [a]\n: 3\n", "line 2: a key is not allowed to be a list or a mapping"),
+        ("scenario: vm\n? {a: 1}\n: 3\n", "line 2: a key is not allowed to be a list"),
+        ("scenario: vm\nticks: \x00\n", "line 2: special characters are not allowed"),
+        ("a: " + "[" * 5000, "line 1: there are too many lists in lists"),
+    ],
+)
+def test_any_yaml_that_cannot_be_read_is_one_line(tmp_path, text, words):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(SpecError, match=words) as raised:
+        cloudarena.load(path)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_number_may_be_written_with_an_exponent(tmp_path):
+    path = tmp_path / "spec.yaml"
+    text = yaml.safe_dump(spec(ticks="TICKS", tick_seconds="SECONDS"))
+    path.write_text(text.replace("TICKS", "2e1").replace("SECONDS", "+1.5E3"))
+    scenario = cloudarena.load(path, ["series_every=1e1"])
+    assert (scenario.ticks, scenario.tick_seconds, scenario.series_every) == (20, 1500.0, 10)
+
+
+@pytest.mark.parametrize("key", ["ticks", "tick_seconds", "workload.vms[0].cores"])
+def test_a_truth_value_is_no_number(key):
+    with pytest.raises(SpecError, match=f"{key.rpartition('.')[2]}: True is not allowed: a number"):
+        cloudarena.load(spec(), [f"{key}=yes"])
+
+
+def test_an_override_needs_the_name_of_a_key():
+    with pytest.raises(SpecError, match=r"--set \.: is not the name of a key"):
+        cloudarena.load(spec(), [".=4"])
+
+
 def test_paths_in_a_spec_start_from_its_file(tmp_path, monkeypatch):
     path = tmp_path / "spec.yaml"
     files = {"source": "files", "vmtable": "vmtable.csv", "readings": "readings.csv"}

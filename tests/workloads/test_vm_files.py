@@ -188,6 +188,15 @@ def test_a_column_that_stands_twice(tmp_path, trace):
         read_vm_files(vmtable, twice)
 
 
+def test_a_header_that_is_no_text(tmp_path, trace):
+    vmtable, readings = trace()
+    bad = tmp_path / "bytes.csv"
+    bad.write_bytes(b"timestamp,vmid,max\xffcpu\n0,11,1\n")
+    for files in ((vmtable, bad), (bad, readings)):
+        with pytest.raises(TraceError, match=r"bytes\.csv: cannot be read"):
+            read_vm_files(*files)
+
+
 def test_empty_table_and_missing_files(trace, tmp_path):
     vmtable, readings = trace()
     bad = write(tmp_path / f"none{vmtable.suffix}", pa.table(VMS).slice(0, 0).to_pydict())

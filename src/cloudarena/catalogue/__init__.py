@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from cloudarena.contract import Scenario
 from cloudarena.errors import SpecError, nearest
 from cloudarena.scenarios import kinds, scenario_class
+from cloudarena.yaml_text import parse_yaml
 
 FOLDER = Path(__file__).parent
 STUDY = ".optimize.yaml"
@@ -80,6 +79,8 @@ def override(data: dict[str, Any], key: str, value: Any) -> None:
         int(number) if number else word
         for word, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", key)
     ]
+    if not parts:
+        raise SpecError(f"--set {key}: is not the name of a key")
     here: Any = data
     for part, following in itertools.pairwise(parts):
         if isinstance(here, dict):
@@ -114,29 +115,14 @@ def read_spec(spec: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str
 def read_yaml(path: Path, name: str) -> dict[str, Any]:
     """The mapping of a YAML file; errors call the file by ``name``."""
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise SpecError(f"{name}, line {line}: {error.problem}") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        data = parse_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"{name}: cannot be read: {error}") from None
+    except ValueError as error:
+        raise SpecError(f"{name}, {error}") from None
     if not isinstance(data, dict):
         raise SpecError(f"{name}: is not a mapping of keys")
     return data
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML in which a key may not stand twice, since the first would be lost."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key.value!r} stands twice", key.start_mark
-                )
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
 
 
 def _split_override(text: str) -> tuple[str, Any]:
@@ -144,6 +130,6 @@ def _split_override(text: str) -> tuple[str, Any]:
     if not separator or not key:
         raise SpecError(f"--set {text!r} is not allowed: key=value")
     try:
-        return key, yaml.safe_load(value)
-    except yaml.YAMLError:
+        return key, parse_yaml(value)
+    except ValueError:
         raise SpecError(f"--set {text!r} is not allowed: the value is not YAML") from None

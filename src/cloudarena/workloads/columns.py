@@ -17,6 +17,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from cloudarena.errors import TraceError, nearest
+from cloudarena.files import UNREADABLE
 
 WORDS = {pa.int64(): "a whole number", pa.float64(): "a number"}
 
@@ -57,9 +58,10 @@ def read_columns(
         else:
             options = _convert_options(wanted, empty_cells=optional is not None)
             table = pacsv.read_csv(path, convert_options=options)
+        # Names are decoded only when they are asked for.
+        check_columns(path, table.column_names, list(columns), list(optional or ()))
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         raise _explained(path, error, wanted) from None
-    check_columns(path, table.column_names, list(columns), list(optional or ()))
     return _typed(path, table, wanted, empty_cells=optional is not None)
 
 
@@ -269,5 +271,5 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                 if row:
                     yield line, row
                 line = rows.line_num + 1
-    except (OSError, EOFError, csv.Error):
+    except (*UNREADABLE, csv.Error):
         return

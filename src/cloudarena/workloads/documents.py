@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cloudarena.errors import TraceError, nearest
+from cloudarena.files import UNREADABLE
 
 KINDS: dict[type, str] = {dict: "a mapping of keys", list: "a list", str: "text"}
 
@@ -21,7 +22,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
         return gzip.decompress(content) if path.suffix == ".gz" else content
-    except (OSError, EOFError) as error:
+    except UNREADABLE as error:
         raise TraceError(f"{path}: cannot be read: {error}") from None
 
 

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 from cloudarena.errors import TraceError
+from cloudarena.files import UNREADABLE
 
 BEGINNING = 2**16
 """How much of a file is looked at, in bytes."""
@@ -30,7 +31,7 @@ def recognise(path: Path) -> str | None:
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
             beginning = file.read(BEGINNING)
-    except (OSError, EOFError) as error:
+    except UNREADABLE as error:
         raise TraceError(f"{path}: cannot be read: {error}") from None
     if beginning.startswith(b"PAR1"):
         return "jobs"

@@ -30,6 +30,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.errors import TraceError
+from cloudarena.files import UNREADABLE
 from cloudarena.workloads.columns import not_allowed
 from cloudarena.workloads.jobs import JobWorkload, assemble
 
@@ -155,7 +156,7 @@ def _read(path: Path) -> tuple[_Events, int]:
                 time.append(when)
                 kind.append(_code(where, event, "type", TYPES))
                 request.extend(_request(where, event))
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (*UNREADABLE, UnicodeDecodeError) as error:
         raise TraceError(f"{path}, line {line + 1}: cannot be read: {error}") from None
     names = np.array(list(known), np.int64).reshape(-1, 2)
     return _Events(

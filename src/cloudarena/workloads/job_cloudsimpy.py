@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cloudarena.errors import TraceError
+from cloudarena.files import UNREADABLE
 from cloudarena.workloads.columns import check, is_parquet, read_columns
 from cloudarena.workloads.job_names import edges_by_name
 from cloudarena.workloads.jobs import JobWorkload, assemble, task_rules, tidy_ids
@@ -113,5 +114,5 @@ def _header(path: Path) -> list[str]:
     try:
         with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
             return next(csv.reader(file), [])
-    except (OSError, EOFError, csv.Error):
+    except (*UNREADABLE, csv.Error):
         return []

@@ -29,6 +29,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.errors import TraceError
+from cloudarena.files import UNREADABLE
 from cloudarena.workloads.columns import not_allowed
 from cloudarena.workloads.jobs import JobWorkload, assemble, task_rules
 
@@ -130,7 +131,7 @@ def _numbers(path: Path) -> NDArray[np.float64]:
             # An empty log is an error of its own.
             warnings.simplefilter("ignore", UserWarning)
             log = np.loadtxt(path, comments=";", encoding="latin-1", ndmin=2)
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, *UNREADABLE) as error:
         raise _explained(path, error) from None
     if log.size == 0:
         raise TraceError(f"{path}: has no jobs")
@@ -181,5 +182,5 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 words = text.partition(";")[0].split()
                 if words:
                     yield line, words
-    except (OSError, EOFError):
+    except UNREADABLE:
         return

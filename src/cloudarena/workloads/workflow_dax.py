@@ -88,6 +88,11 @@ class _Reader:
         except expat.ExpatError as error:
             words = expat.ErrorString(error.code)
             raise TraceError(f"{self._path}, line {error.lineno}: is not XML: {words}") from None
+        except (
+            LookupError,
+            ValueError,
+        ) as error:  # an encoding that is not known, or of many bytes
+            raise TraceError(f"{self._path}: cannot be read: {error}") from None
 
     def _begin(self, name: str, values: dict[str, str]) -> None:
         element = name.rpartition(":")[2]

@@ -178,7 +178,7 @@ class Outcome(NamedTuple):
 
     cluster: Cluster
     metrics: dict[str, float]
-    starts: list[tuple[float, int, int, int]]  # time, task, machine, instances: alike ones in one
+    starts: list[tuple[float, int, int, int]]  # time, task, machine, instances
     series: list[dict[str, float]]
     end: float
 
@@ -328,8 +328,6 @@ def steps(spec: dict[str, Any]) -> Generator[Question, Start | None, Outcome]:
                 places = [(machine, count)]
             for place, here in places:
                 cluster.begin(task, place, here)
-            if starts and starts[-1][:3] == (now, task, machine):
-                count += starts.pop()[3]
             starts.append((now, task, machine, count))
         series.append(look(cluster, coming))
     return Outcome(cluster, measure(cluster), starts, series, cluster.now)

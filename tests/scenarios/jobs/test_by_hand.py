@@ -452,6 +452,13 @@ def test_a_grid_schedules_only_on_its_instants() -> None:
     assert result.metrics["wait_mean_s"] == (0 + 4 + 1.5) / 3
 
 
+@pytest.mark.parametrize("interval", [1e-16, 1.3e-17, 1e-300])
+def test_a_grid_finer_than_the_times_themselves_is_no_grid(interval: float) -> None:
+    spec = cluster(job(task(0.3)), job(task(1.1), submit=0.7), job(task(1.1), submit=0.7), cpu=1)
+    result = play({**spec, "scheduling_interval": interval})
+    assert starts(result) == starts(play(spec))
+
+
 def test_a_grid_counts_from_the_first_submission() -> None:
     spec = cluster(job(task(1), submit=3), job(task(1), submit=4), cpu=1, scheduling_interval=5)
     assert starts(play(spec)) == [0, 5]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloudarena
+from cloudarena.errors import PolicyError
 
 from .cases import Case, cases
 from .clouds import cloud, column, machine, outcomes, vm
@@ -115,3 +116,17 @@ def test_it_is_no_worse_than_best_fit_where_the_window_holds_the_whole_run(budge
     planned = cloudarena.simulate(scenario, "oracle-ilp").metrics
     greedy = cloudarena.simulate(scenario, "best-fit").metrics
     assert planned["allocated"] >= greedy["allocated"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("window_ticks=x", "window_ticks: 'x' is not allowed: a whole number, at least 1"),
+        ("window_ticks=0", "window_ticks: 0 is not allowed: a whole number, at least 1"),
+        ("window_ticks=[", r"'window_ticks=\[' is not allowed: the value is not YAML"),
+        ("weight=gold", "weight: 'gold' is not allowed: one of requests, cores"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(setting: str, words: str) -> None:
+    with pytest.raises(PolicyError, match=words):
+        cloudarena.simulate("vm/toy", f"oracle-ilp:{setting}")

@@ -514,3 +514,26 @@ def test_a_workload_by_file_is_that_of_the_spec(name: str, tmp_path: Path) -> No
     )
     by_file = cloudarena.simulate(str(tmp_path / "spec.yaml"), "round-robin")
     assert by_file.metrics == cloudarena.simulate(toy(*workflows), "round-robin").metrics
+
+
+@pytest.mark.parametrize("form", ["list", "templates"])
+def test_a_circle_that_stands_in_the_spec_is_refused_when_it_is_loaded(form: str) -> None:
+    circle = {"functions": [fn(10), fn(10)], "edges": [[0, 1, 5], [1, 0, 5]]}
+    workload = [circle] if form == "list" else {"templates": [circle], "arrivals": [0]}
+    with pytest.raises(CloudarenaError, match="wait for each other in a circle"):
+        cloudarena.load(spec_of(), {"workload": workload})
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "words"),
+    [
+        ([-1], "workload.arrivals[0]: -1 is not allowed: at least 0"),
+        ("often", "workload.arrivals: 'often' is not allowed: one of 'even', 'poisson'"),
+        (3, "workload.arrivals: 3 is not allowed: one of 'even', 'poisson'"),
+    ],
+)
+def test_arrivals_of_templates_that_cannot_be(arrivals: Any, words: str) -> None:
+    workload = {"templates": [{"functions": [fn(10)]}], "arrivals": arrivals, "workflows": 1}
+    with pytest.raises(SpecError) as caught:
+        cloudarena.load(spec_of(), {"workload": workload})
+    assert str(caught.value).startswith(words)

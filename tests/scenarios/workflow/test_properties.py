@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -460,6 +461,34 @@ def test_the_mask_allows_the_options_that_a_node_has_at_all() -> None:
         env.reset(seed=0)
         assert env.observer.action(env.run, choice) == (choice // 3, memory)
         assert env.step(choice)[2]
+
+
+def test_the_mask_leaves_out_what_would_take_for_ever() -> None:
+    # Two operations a second; floor(m / 1000 * 2) is 0 below 500 MB. Beside 8 threads on 4 cores a
+    # thread does floor(8 / 9) = 0, with any memory.
+    scenario = toy(
+        flow(fn(100, 100, 8)),
+        flow(fn(10, 1000)),
+        servers=[server("a"), server("b"), server("c", memory=400)],
+        cluster={"single_core_speed": 2},
+        memory_options=[128, 512],
+    )
+    env = CloudEnv(scenario)
+    env.reset(seed=0)
+    info = env.step(1)[4]
+    assert info["action_mask"].reshape(3, 2).astype(int).tolist() == [[0, 0], [0, 1], [0, 0]]
+    # Another action takes what the node has, or what is allowed first.
+    wanted = [(1, 512), (1, 512), (1, 8192), (1, 512), (1, 512), (1, 512)]
+    assert [env.observer.action(env.run, choice) for choice in range(6)] == wanted
+    for node, memory in itertools.product(range(3), (128, 512, 400, 8192)):
+        run = scenario.start()
+        run.apply((0, 512))
+        allowed = run.decision.allows(np.array([[memory]]))[node, 0]
+        if allowed:
+            run.apply((node, memory))
+        else:
+            with pytest.raises(InvalidAction):
+                run.apply((node, memory))
 
 
 def test_observations_by_hand() -> None:

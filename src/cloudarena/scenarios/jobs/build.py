@@ -34,6 +34,8 @@ from cloudarena.scenarios.jobs.state import (
 from cloudarena.workloads.columns import check_filled, place, read_columns
 from cloudarena.workloads.jobs import LONGEST_TIME, RESOURCES, JobWorkload, job_of, jobs_of_tasks
 
+MOST_LOSSES = 1e8
+"""Instances that may be lost on average; more would take a run for ever, or all memory."""
 SERIES_ROWS = 16_384
 """Instants the series keeps; twice as many are thinned to half."""
 
@@ -142,12 +144,16 @@ def check_fits(scenario: JobsScenario, workload: JobWorkload) -> None:
     demand = whole_millionths(workload.demand)
     fits = np.zeros(len(demand), bool)
     copies = np.zeros(len(demand))
+    shortest = np.full(len(demand), np.inf)
     for kind, size in zip(scenario.machines, kind_sizes(scenario), strict=True):
-        fits |= (demand <= size).all(axis=1)
+        fits_here = (demand <= size).all(axis=1)
+        fits |= fits_here
+        shortest[fits_here] = np.minimum(shortest, workload.duration / kind.speed)[fits_here]
         ratio = np.where(demand > 0, size // np.maximum(demand, 1), np.iinfo(np.int64).max)
         copies += kind.count * ratio.min(axis=1).astype(float)
     bad = ~fits | (workload.gang & (copies < workload.instances))
     if not bad.any():
+        _check_survival(scenario.failures, workload, shortest)
         return
     task = int(np.argmax(bad))
     wanted = ", ".join(
@@ -164,6 +170,36 @@ def check_fits(scenario: JobsScenario, workload: JobWorkload) -> None:
     raise SpecError(
         f"workload: job {job!r}, task {workload.task_ids[task].as_py()!r}: is not allowed: {reason}"
     )
+
+
+def _check_survival(
+    failures: Failures | None, workload: JobWorkload, shortest: NDArray[np.float64]
+) -> None:
+    """Refuses machines that fail so often that a run would go on for ever.
+
+    A machine stays up for the time that an instance needs with a chance of at most
+    exp(-(time / scale)^shape); one over that, less 1, are its losses on average, or more.
+    """
+    scale = _weibull_scale(failures)
+    if failures is None or scale == 0:
+        return
+    times = np.minimum((shortest / scale) ** failures.shape, 700.0)  # e^700 is still a number
+    losses = workload.instances * np.expm1(times)
+    if losses.sum() > MOST_LOSSES:
+        task = int(np.argmax(losses))
+        job = workload.job_ids[job_of(workload, task)].as_py()
+        raise SpecError(
+            f"failures.mtbf_s: {failures.mtbf_s:g} is not allowed: job {job!r}, task "
+            f"{workload.task_ids[task].as_py()!r} needs machines for {shortest[task]:g} s, and "
+            f"would lose {losses[task]:.0e} instances before it is done"
+        )
+
+
+def _weibull_scale(failures: Failures | None) -> float:
+    """The scale of the law of the time to failure, in seconds; 0 if there is no law."""
+    if failures is None or failures.mtbf_s is None:
+        return 0.0
+    return failures.mtbf_s / math.gamma(1.0 + 1.0 / failures.shape)
 
 
 def make_rows(capacity: int) -> NDArray[np.void]:
@@ -205,7 +241,7 @@ def _outages(failures: Failures | None, seed: int, machines: int) -> Outages:
     if failures is None:
         return Outages(make_calendar(1), 0.0, 1.0, 0.0, seeds)
     if failures.mtbf_s is not None and failures.mttr_s is not None:
-        scale = failures.mtbf_s / math.gamma(1.0 + 1.0 / failures.shape)
+        scale = _weibull_scale(failures)
         calendar = make_calendar(machines)
         outages = Outages(calendar, scale, failures.shape, failures.mttr_s, seeds)
         for machine in range(machines):

@@ -52,6 +52,9 @@ from cloudarena.scenarios.jobs.state import (
 ) = range(8)
 """Where a run stands; from NO_SUCH_TASK on, why an action is not allowed."""
 
+FINEST = 2.0**52
+"""Multiples of an interval beyond this one are nearer to each other than floats are."""
+
 
 @inner
 def take_row(world: World) -> int:
@@ -100,6 +103,7 @@ def start_rows(world: World, task: int, machine: int, count: int) -> None:
         else:
             row.first = progress.next_instance[task]
             progress.next_instance[task] += here
+        row.action = clock.actions
         row.task = task
         row.machine = machine
         row.count = here
@@ -327,7 +331,7 @@ def happen(world: World) -> bool:
 @inner
 def next_due(now: float, interval: float) -> float:
     """When to schedule what happened now: the first multiple of the interval from now on."""
-    if interval == 0:
+    if interval == 0 or now >= FINEST * interval:
         return now
     multiple = np.ceil(now / interval)
     # The quotient is rounded; the multiples themselves decide.
@@ -435,6 +439,7 @@ def begin(world: World, task: int, machine: int, count: int) -> int:
             start(world, task, machine, here)
             left -= here
         machine = (machine + 1) % len(machines.up)
+    world.clock[0].actions += 1
     return DECIDE
 
 

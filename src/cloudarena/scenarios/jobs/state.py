@@ -54,6 +54,7 @@ class Tasks(NamedTuple):
 
 ROW = np.dtype(
     [
+        ("action", np.int64),  # the number of the action that made it
         ("task", np.int64),
         ("machine", np.int64),
         ("first", np.int64),  # the number of the first instance; the others follow it
@@ -164,6 +165,7 @@ CLOCK = np.dtype(
         ("first", np.int64),  # the first place of the queue whose task could start
         ("jobs_left", np.int64),
         ("down", np.int64),  # machines that are down
+        ("actions", np.int64),  # how many have started something
         ("lost_rows", np.int64),  # lost rows whose instances have not all started again
         ("rows", np.int64),  # rows that were ever used
         ("spare", np.int64),  # how many rows `spare_rows` holds

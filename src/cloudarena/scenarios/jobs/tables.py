@@ -107,14 +107,8 @@ def machines_table(run: JobsSimulation, rows: NDArray[np.void]) -> pa.Table:
 
 
 def decisions_table(run: JobsSimulation, rows: NDArray[np.void]) -> pa.Table:
-    """One row per start, in order: a file for ``--policy replay:FILE``.
-
-    What was started of one task at one instant on one machine is one row, and so is a gang.
-    """
-    gang = run.world.tasks.gang[rows["task"]]
-    same = (rows["task"][1:] == rows["task"][:-1]) & (rows["start"][1:] == rows["start"][:-1])
-    same &= (rows["machine"][1:] == rows["machine"][:-1]) | gang[1:]
-    begin = np.flatnonzero(np.concatenate(([True], ~same))) if len(rows) else np.zeros(0, np.int64)
+    """One row per action that started something, in order: a file for ``--policy replay:FILE``."""
+    begin = np.flatnonzero(np.diff(rows["action"], prepend=-1))
     count = np.add.reduceat(rows["count"], begin) if len(rows) else np.zeros(0, np.int64)
     return pa.table(
         {

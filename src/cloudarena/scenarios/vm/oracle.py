@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.errors import PolicyError
 from cloudarena.scenarios.vm.kernel import DELAY_INSENSITIVE
 from cloudarena.scenarios.vm.policies import WAIT, best_fit, policy
 
@@ -56,6 +57,15 @@ class OracleIlp:
     def __init__(
         self, window_ticks: int = 96, weight: Literal["requests", "cores"] = "requests"
     ) -> None:
+        if not isinstance(window_ticks, int) or window_ticks < 1:
+            raise PolicyError(
+                f"policy oracle-ilp: window_ticks: {window_ticks!r} is not allowed: "
+                "a whole number, at least 1"
+            )
+        if weight not in ("requests", "cores"):
+            raise PolicyError(
+                f"policy oracle-ilp: weight: {weight!r} is not allowed: one of requests, cores"
+            )
         self.name = "oracle-ilp"
         self._window_ticks = window_ticks
         self._weight = weight

@@ -34,8 +34,9 @@ class WorkflowObserver:
       load l as l / (1 + l); utilisation; hours of lease left h as h / (1 + h); seconds to boot and
       to transfer, and to its first and last completion, each as t / (1 + t).
 
-    Action (discrete, N K): node n with memory option k as n K + k. The mask allows options up to
-    the memory of the node; another action takes the largest such option, or all of its memory.
+    Action (discrete, N K): node n with memory option k as n K + k. The mask allows what
+    ``decision.valid`` does. Another action takes as much memory as the node has, if that is
+    allowed, or else the first action that is.
 
     Reward: minus what a step adds to the metric of that name. ``weighted_cost`` (the default) is
     ``w * integral of unfinished workflows + (1 - w) * scale * rent`` with the spec's objective;
@@ -86,7 +87,7 @@ class WorkflowObserver:
         return observation
 
     def mask(self, run: WorkflowSimulation) -> NDArray[np.bool_]:
-        """The memory options that each node has at all."""
+        """The memory options that each node allows; all, where none does."""
         if run.decision is None:
             return np.ones(self.action_space.n, bool)
         allowed: NDArray[np.bool_] = run.decision.valid.ravel()
@@ -95,7 +96,13 @@ class WorkflowObserver:
     def action(self, run: WorkflowSimulation, choice: int) -> tuple[int, int]:
         """The scenario's action for a choice."""
         node, option = divmod(int(choice), len(self._options))
-        return node, int(min(self._options[option], run.world.nodes.memory[node]))
+        decision = run.decision
+        if decision is None or decision.valid[node, option]:
+            return node, int(self._options[option])
+        whole = decision.nodes.memory
+        if not decision.allows(whole[:, None])[node] and decision.valid.any():
+            return self.action(run, int(np.argmax(decision.valid)))
+        return node, int(whole[node])
 
     def value(self, run: WorkflowSimulation) -> float:
         """What has been earned so far."""

@@ -44,8 +44,23 @@ class WorkflowDecision:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """Which memory options a node has room for at all: (nodes, options)."""
-        return self.nodes.memory[:, None] >= self.nodes.memory_options[None, :]
+        """Which memory options each node allows: (nodes, options)."""
+        return self.allows(self.nodes.memory_options[None, :])
+
+    def allows(self, memory: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each node has so much memory, and would complete the function at all.
+
+        The speeds are those of ``engine.sharing``, with all threads that the node was assigned.
+        """
+        nodes, function, sharing = self.nodes, self.function, self.nodes.sharing
+        threads = (nodes.assigned + function.parallelism)[:, None]
+        capacity = (nodes.cores * sharing.core_speed)[:, None]
+        share = capacity // threads if sharing.whole else capacity / threads
+        full = np.minimum(sharing.core_speed, share) * function.parallelism
+        work = np.minimum(memory, function.memory_req) * full
+        speed = work // function.memory_req if sharing.whole else work / function.memory_req
+        enough = speed * kernel.LONGEST_S >= function.computation
+        return (memory <= nodes.memory[:, None]) & enough
 
     @property
     def first_completion(self) -> NDArray[np.float64]:

@@ -94,14 +94,22 @@ class Inline(Spec):
     source: Literal["inline"]
     workflows: tuple[WorkflowSpec, ...] = Field(min_length=1)
 
-    def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
-        """Lays the workflows out as columns; the same for every seed."""
-        templates = [
+    def made(self) -> list[WorkflowTemplate]:
+        """The workflows as templates, checked."""
+        return [
             workflow.template(str(number), f"workload[{number}]")
             for number, workflow in enumerate(self.workflows)
         ]
+
+    def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
+        """Lays the workflows out as columns; the same for every seed."""
         arrivals = [workflow.arrival for workflow in self.workflows]
-        return lay_out(templates, arrivals, np.arange(len(templates)))
+        return lay_out(self.made(), arrivals, np.arange(len(arrivals)))
+
+
+def _list_or_law(arrivals: Any) -> str:
+    """How arrivals are written; error messages leave words in angle brackets out."""
+    return "<list>" if isinstance(arrivals, (list, tuple)) else "<law>"
 
 
 class Templates(Spec):
@@ -112,7 +120,10 @@ class Templates(Spec):
 
     source: Literal["templates"]
     templates: tuple[TemplateSpec, ...] = Field(min_length=1)
-    arrivals: tuple[Arrival, ...] | Law
+    arrivals: Annotated[
+        Annotated[tuple[Arrival, ...], Tag("<list>")] | Annotated[Law, Tag("<law>")],
+        Discriminator(_list_or_law),
+    ]
     which: tuple[Annotated[int, Field(ge=0)], ...] | None = None
     workflows: int | None = Field(None, ge=1)
     rate: float = Field(0.05, gt=0)
@@ -136,12 +147,16 @@ class Templates(Spec):
                 )
         return self
 
-    def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
-        """Lays out the workflows of a seed."""
-        made = [
+    def made(self) -> list[WorkflowTemplate]:
+        """The templates, checked."""
+        return [
             template.template(str(number), f"workload.templates[{number}]")
             for number, template in enumerate(self.templates)
         ]
+
+    def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
+        """Lays out the workflows of a seed."""
+        made = self.made()
         if isinstance(self.arrivals, str):
             return _laid_out(by_law(made, self.workflows or 1, seed, self.arrivals, self.rate))
         which: Sequence[int] | None = self.which
@@ -316,3 +331,5 @@ Workload = Annotated[
     BeforeValidator(_from_yaml),
 ]
 """A plain list of workflows, or a source; or a YAML file with one of these."""
+WRITTEN = (Inline, Templates)
+"""Sources whose functions stand in the spec."""

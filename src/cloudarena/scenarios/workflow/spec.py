@@ -11,7 +11,7 @@ from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, S
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.workflow.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.workflow.policies import policy as built_in_policies
-from cloudarena.scenarios.workflow.sources import Source, Workload
+from cloudarena.scenarios.workflow.sources import WRITTEN, Source, Workload
 from cloudarena.sources import from_yaml, load_workload, source_names
 from cloudarena.workloads.workflows import SINGLE_CORE_SPEED, WorkflowWorkload
 
@@ -107,6 +107,13 @@ class WorkflowScenario(Scenario):
                 "not_allowed",
                 f"memory_options: {list(self.memory_options)} is not allowed: rising numbers",
             )
+        return self
+
+    @model_validator(mode="after")
+    def _functions_can_end(self) -> WorkflowScenario:
+        """Refuses circles of functions; what is in files is checked when it is read."""
+        if isinstance(self.workload, WRITTEN):
+            self.workload.made()
         return self
 
     @property
