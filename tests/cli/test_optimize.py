@@ -79,7 +79,12 @@ def test_it_says_what_to_take_how_sure_and_at_what_cost(cloudarena, study, tmp_p
     names = {file.name for file in folder.iterdir()}
     assert names == {"report.html", "optimize.json", "designs.parquet", "winner.yaml"}
     assert set(json.loads((folder / "optimize.json").read_text())) >= PROMISED
-    assert pq.read_table(folder / "designs.parquet").num_rows == 5
+    designs = pq.read_table(folder / "designs.parquet").to_pylist()
+    assert len(designs) == 5
+    front = json.loads((folder / "optimize.json").read_text())["front"]
+    assert [row["design"] for row in designs if row["front"]] == [row["design"] for row in front]
+    assert all(row["replications"] > 0 for row in front)
+    assert all((row["replications"] > 0) == row["selected"] for row in designs)
     code, out, _ = cloudarena("run", folder / "winner.yaml", "--json")
     assert code == 0
     assert json.loads(out)["policy"].startswith("step:upper=")

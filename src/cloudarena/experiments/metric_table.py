@@ -28,8 +28,8 @@ Better = Literal["higher", "lower"]
 
 RESULTS = ("replications.parquet", "designs.parquet")
 """The tables of results folders, by preference."""
-NO_METRICS = ("seed", "replication", "design", "layer")
-"""Columns of results that number rows."""
+NO_METRICS = ("seed", "replication", "replications", "design", "layer")
+"""Columns of results that number rows, or count."""
 LEAST_SAMPLE = 20
 """Strategies on which metrics are chosen, at least."""
 

@@ -199,9 +199,9 @@ class Tuning:
                 row |= {"policy": policy_text(dict(design)), "set": spec_changes(dict(design))}
             else:
                 row["share"] = list(design)
-            rows.append(
-                {**row, "objectives": selection.estimates.plain(place, selection.objectives)}
-            )
+            row["objectives"] = selection.estimates.plain(place, selection.objectives)
+            row["replications"] = int(selection.estimates.replications[place])
+            rows.append(row)
         return rows
 
     def summary(self) -> dict[str, Any]:
@@ -225,8 +225,8 @@ class Tuning:
     def table(self) -> pa.Table:
         """A row for each design that was evaluated: what it is, and its objectives.
 
-        ``layer`` and the columns ``rough_...`` are of the first look, ``low_...`` and ``high_...``
-        the ends of the intervals of those that were selected.
+        ``layer`` and the columns ``rough_...`` are of the first look. Those that were selected have
+        means, the ends of their intervals, ``low_...`` and ``high_...``, and ``replications``.
         """
         import pyarrow as pa
 
@@ -238,8 +238,11 @@ class Tuning:
             "design": numbers,
             "text": [design_text(self.problem.design(number)) for number in numbers.tolist()],
             "selected": np.isin(numbers, selection.selected),
+            "front": np.isin(numbers, selection.front.designs),
             "chosen": np.isin(numbers, selection.chosen),
+            "replications": np.zeros(len(numbers), np.int64),
         }
+        columns["replications"][rows] = estimates.replications
         if look is not None:
             columns["layer"] = look.layer + 1
         for k, objective in enumerate(selection.objectives):
