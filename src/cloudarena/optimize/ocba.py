@@ -121,6 +121,7 @@ def ocba_m(
 ) -> Selection:
     """Finds the best ``top`` designs by one objective; other arguments are those of ``ocba``."""
     place = place_of(problem, objective)
+    _check_designs(problem)
     check_whole("top", top, 1, problem.size - 1)
 
     def allocate(mean: Floats, variance: Floats, counts: Ints, extra: int, sizes: Ints) -> Ints:
@@ -217,6 +218,11 @@ def _scale(mean: Floats) -> float:
     return max(float(np.ptp(mean)), np.finfo(float).tiny ** 0.25)
 
 
+def _check_designs(problem: Problem) -> None:
+    if problem.size < 2:
+        raise SpecError("designs: 1 is not allowed: at least 2 to allocate among")
+
+
 def _sequential(
     problem: Problem,
     evaluations: int,
@@ -226,9 +232,8 @@ def _sequential(
     allocate: Allocation,
     watcher: Watcher | None,
 ) -> Rounds:
+    _check_designs(problem)
     check_budget(problem, evaluations, first)
-    if problem.size < 2:
-        raise SpecError("designs: 1 is not allowed: at least 2 to allocate among")
     step = default_step(problem.size) if step is None else check_whole("step", step, 1)
     meter = Meter(problem, evaluations, evaluations, watcher)
     rounds = begin(problem, meter, first, place if problem.common_random_numbers else None)
