@@ -266,7 +266,8 @@ def test_a_comparison_of_a_file_knows_which_way_is_better(cloudarena, tmp_path):
     spec = tmp_path / "service.yaml"
     spec.write_text(
         "scenario: tiers\nduration_s: 60\nperiod_s: 10\narrivals: {kind: constant, rate: 5}\n"
-        "tiers: [{name: web, fat: {rate: 9, max: 2, start: 0}, thin: {rate: 6, max: 3, start: 1}}]\n"
+        "tiers:\n"
+        "- {name: web, fat: {rate: 9, max: 2, start: 0}, thin: {rate: 6, max: 3, start: 1}}\n"
     )
     policies = "static,utilisation,step,target-tracking,model-based,oracle"
     out = tmp_path / "out"
