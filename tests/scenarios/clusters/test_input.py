@@ -88,7 +88,7 @@ def test_numbers_that_are_as_good_as_nothing():
     assert package.simulate(spec(classes=steady)).metrics["makespan_s"] == pytest.approx(2 / 3)
     short = [{"name": "a", "seconds": fixed(1e-300), "memory_mb": fixed(1)}]
     workload = {"source": "generated", "batches": 2}
-    with pytest.raises(SpecError, match="workload.load: .* tasks of a class in a batch are not"):
+    with pytest.raises(SpecError, match=r"workload.load: .* tasks of a class in a batch are not"):
         package.simulate(spec(classes=short, workload=workload))
 
 
