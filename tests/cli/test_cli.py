@@ -116,8 +116,8 @@ def test_compare_as_json(cloudarena):
         (["policies", "vn"], "Did you mean 'vm'"),
         (["compare", "vm/toy", "--replications", "0"], "replications: 0 is not allowed"),
         (["run", "vm/toy", "--seed", "-1"], "seed: -1 is not allowed: a whole number, at least 0"),
-        (["run"], "Missing argument"),
-        (["runn"], "No such command"),
+        (["run"], "SPEC: is required"),
+        (["runn"], "is not allowed: one of scenarios, policies"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(cloudarena, arguments, message):
@@ -180,3 +180,38 @@ def test_core_never_imports_the_extras():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["run", "vm/toy", "--seed", "x"], "--seed: 'x' is not allowed: a whole number"),
+        (["run", "vm/toy", "--seed=1.5"], "--seed: '1.5' is not allowed: a whole number"),
+        (["compare", "vm/toy", "--workers", "many"], "--workers: 'many' is not allowed: a whole"),
+        (["optimize", "vm/toy", "--confidence", "x"], "--confidence: 'x' is not allowed: a number"),
+        (["metrics", "reduce", "t.csv", "--ap", "x"], "--ap: 'x' is not allowed: a number"),
+        (["run", "vm/toy", "--seed"], "--seed: needs a value"),
+        (["run"], "SPEC: is required"),
+        (["metrics", "reduce"], "TABLE: is required"),
+        (
+            ["run", "vm/toy", "--polcy", "x"],
+            "--polcy: is not an option of cloudarena run. Did you mean '--policy'?",
+        ),
+        (["run", "vm/toy", "extra"], "cloudarena run: 'extra' is not allowed: no further argument"),
+        (["rnu"], "cloudarena: 'rnu' is not allowed: one of scenarios, policies, run,"),
+        (["metrics", "redcue"], "cloudarena metrics: 'redcue' is not allowed: one of reduce."),
+        (["run", "vm/toy", "--json=yes"], "option '--json' does not take a value"),
+    ],
+)
+def test_a_command_line_that_cannot_be_read_is_one_line(cloudarena, arguments, line):
+    code, out, err = cloudarena(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {line}")
+    assert err.count("\n") == 1
+
+
+def test_help_and_version_end_well(cloudarena):
+    for arguments in (["--help"], ["run", "-h"], ["--version"]):
+        code, out, err = cloudarena(*arguments)
+        assert (code, err) == (0, "")
+        assert out

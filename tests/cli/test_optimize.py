@@ -253,7 +253,7 @@ def test_a_results_folder_knows_which_way_is_better(tmp_path):
 
     from cloudarena.experiments.metric_table import read_metric_table
 
-    (tmp_path / "comparison.json").write_text(json.dumps({"scenario": "vm/toy"}))
+    (tmp_path / "comparison.json").write_text(json.dumps({"scenario": "my.yaml", "kind": "vm"}))
     rng = np.random.default_rng(0)
     policies = np.repeat([f"p{k}" for k in range(30)], 2)
     columns = {name: rng.random(60) for name in ("requests", "energy_kwh", "profit_usd")}
@@ -265,6 +265,32 @@ def test_a_results_folder_knows_which_way_is_better(tmp_path):
     assert table.values.shape == (30, 2)
     first = columns["profit_usd"][:2].mean()
     assert table.values[0, 1] == pytest.approx(first)
+
+
+def test_a_comparison_of_a_file_knows_which_way_is_better(cloudarena, tmp_path):
+    spec = tmp_path / "service.yaml"
+    spec.write_text(
+        "scenario: tiers\nduration_s: 60\nperiod_s: 10\narrivals: {kind: constant, rate: 5}\n"
+        "tiers:\n"
+        "- {name: web, fat: {rate: 9, max: 2, start: 0}, thin: {rate: 6, max: 3, start: 1}}\n"
+    )
+    policies = "static,utilisation,step,target-tracking,model-based,oracle"
+    out = tmp_path / "out"
+    code, _, _ = cloudarena(
+        "compare", spec, "--policies", policies, "--replications", 2, "--workers", 1, "--out", out
+    )
+    assert code == 0
+    from cloudarena.experiments.metric_table import read_metric_table
+
+    table = read_metric_table(out)
+    assert dict(zip(table.names, table.better, strict=True))["cost_usd"] == "lower"
+    assert "arrived" not in table.names
+    # Twelve rows: six are selected and six are good, and four of them are wanted.
+    code, text, _ = cloudarena("metrics", "reduce", out, "--keep", 2, "--json")
+    assert code == 0
+    summary = json.loads(text)
+    assert (summary["s"], summary["g"], summary["k"]) == (6, 6, 4)
+    assert summary["held_out"] is None
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def test_errors(options, message):
     ("table", "message"),
     [
         (np.ones((30, 4)), "all strategies have the same score"),
-        (np.ones((5, 4)), "table: 5 is not allowed: .* at least 20"),
+        (np.ones((5, 4)), "table: 5 is not allowed: .* at least 10"),
         ([[1.0, np.nan]] * 30, r"table\[0, 1\]: nan is not allowed"),
     ],
 )

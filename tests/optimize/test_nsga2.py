@@ -40,6 +40,13 @@ class TestWithPymoo:
         best = problem.design(selection.best)
         assert np.hypot(best["x"] - 7, best["y"] - 13) <= 1.5
 
+    @pytest.mark.parametrize("designs", [1, 2, 5, 30])
+    def test_it_ends_when_it_has_tried_everything(self, designs):
+        problem = FunctionProblem(lambda design, rng: design + rng.random(), range(designs))
+        selection = nsga2(problem, evaluations=2000)
+        assert selection.evaluations <= 10 * designs
+        assert selection.best == 0
+
 
 def test_errors():
     model = ClusterModel(Compositions(9, 7))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import ttest_ind, ttest_rel
 
 from cloudarena.errors import SpecError
 from cloudarena.optimize import (
@@ -20,7 +21,8 @@ from cloudarena.optimize import (
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.mocba import probability_of_front
 from cloudarena.optimize.moments import Moments
-from cloudarena.optimize.ocba import probability_of_best, probability_of_top
+from cloudarena.optimize.ocba import probability_of_top
+from cloudarena.optimize.rivals import probability_of_best
 
 from .problems import NormalProblem
 
@@ -115,9 +117,10 @@ def test_halving_is_better_than_equal_allocation_too():
 
 
 def test_probabilities_by_hand():
-    # Errors of differences 1 and 1, gaps 1 and 2: 1 - Phi(-1) - Phi(-2).
-    mean, variance, counts = np.array([0.0, 1.0, 2.0]), np.full(3, 5.0), np.full(3, 10)
-    assert probability_of_best(mean, variance, counts) == pytest.approx(1 - 0.158655 - 0.022750)
+    # Errors of differences 1 and 1, gaps 1 and 2: (1 - 2 Phi(-1)) (1 - 2 Phi(-2)).
+    mean, variance, counts = np.array([0.0, 1.0, 2.0]), np.full(3, 5e5), np.full(3, 10**6)
+    expected = 0.682689 * 0.954500
+    assert probability_of_best(mean, variance, counts) == pytest.approx(expected, abs=1e-5)
     # Errors 1 and c = 2: Phi(2) Phi(1) Phi(1) Phi(3).
     mean, variance, counts = np.array([0.0, 1.0, 3.0, 5.0]), np.ones(4), np.ones(4, np.int64)
     expected = 0.977250 * 0.841345**2 * 0.998650
@@ -125,6 +128,38 @@ def test_probabilities_by_hand():
     sure = np.zeros(4)
     assert probability_of_best(mean, sure, counts) == 1.0
     assert probability_of_top(mean, sure, counts, 2) == 1.0
+
+
+def test_the_probability_of_the_best_is_that_of_tests_of_its_rivals():
+    rng = np.random.default_rng(0)
+    common = rng.normal(0.0, 3.0, 40)
+    values = [common[:n] + rng.normal(shift, 1.0, n) for shift, n in ((0, 40), (0.5, 40), (2, 12))]
+    mean, variance = np.transpose([(x.mean(), x.var(ddof=1)) for x in values])
+    counts = np.array([40, 40, 12])
+    welch = [ttest_ind(values[0], x, equal_var=False).pvalue for x in values[1:]]
+    apart = probability_of_best(mean, variance, counts)
+    assert apart == pytest.approx((1 - welch[0]) * (1 - welch[1]))
+    # Where the one has fewer replications, those that both have err less than the two means.
+    paired = [ttest_rel(x, values[0][: len(x)]).pvalue for x in values[1:]]
+    together = probability_of_best(mean, variance, counts, values)
+    assert together == pytest.approx((1 - paired[0]) * (1 - paired[1]))
+    assert together > 2 * apart
+
+
+def test_common_random_numbers_make_ocba_surer():
+    """A hundred designs, of which many are near the best: a sum of chances would leave nothing."""
+    truth = np.random.default_rng(4).normal(0.0, 1.0, 100)
+    claims = {}
+    for share in (0.0, 0.97):
+        selection = ocba(NormalProblem(truth, 3.0, 1, share), evaluations=2000)
+        claims[share] = selection.alignment.probability
+    assert claims[0.97] > 0.5 > claims[0.0]
+
+
+def test_a_rival_that_was_always_better_where_both_were_tried_leaves_no_claim():
+    values = [np.array([1.0, 2.0, 0.0, 0.0]), np.array([0.5, 1.5])]
+    mean, variance = np.transpose([(x.mean(), x.var(ddof=1)) for x in values])
+    assert probability_of_best(mean, variance, np.array([4, 2]), values) == 0.0
 
 
 def test_ocba_m_finds_the_top_more_often_than_equal_allocation():

@@ -187,6 +187,28 @@ def test_ocba_beats_equal_allocation():
     assert_comes_true(found, claims)
 
 
+@pytest.mark.parametrize("common_share", [0.0, 0.9])
+@pytest.mark.parametrize(
+    "truth",
+    [
+        np.arange(2.0) * 1e-6,
+        np.arange(10.0) * 1e-6,
+        np.append(np.arange(3.0) * 0.3, np.full(17, 20.0)),
+        np.append(0.0, np.ones(9)),
+        np.random.default_rng(0).normal(0.0, 1.0, 40),
+        np.random.default_rng(0).normal(0.0, 3.0, 100),
+    ],
+    ids=["two equal", "ten equal", "three near", "one ahead", "many near", "many"],
+)
+def test_what_ocba_claims(truth, common_share):
+    found, claims = [], []
+    for seed in range(200):
+        selection = ocba(NormalProblem(truth, 3.0, seed, common_share), evaluations=20 * len(truth))
+        found.append(selection.best == truth.argmin())
+        claims.append(selection.alignment.probability)
+    assert_comes_true(found, claims)
+
+
 def test_ocba_m_beats_equal_allocation():
     equal, found, claims = [], [], []
     for seed in range(200):

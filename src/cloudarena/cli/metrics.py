@@ -36,9 +36,17 @@ def reduce(
     ap: Annotated[
         float | None, typer.Option(help="The alignment probability to reach.", show_default="0.95")
     ] = None,
-    s: Annotated[int, typer.Option("--s", help="Strategies selected by prediction.")] = 15,
-    g: Annotated[int, typer.Option("--g", help="Strategies that count as good.")] = 15,
-    k: Annotated[int, typer.Option("--k", help="Good ones wanted among the selected.")] = 10,
+    s: Annotated[
+        int | None,
+        typer.Option("--s", help="Strategies selected by prediction.", show_default="15"),
+    ] = None,
+    g: Annotated[
+        int | None, typer.Option("--g", help="Strategies that count as good.", show_default="15")
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option("--k", help="Good ones wanted among the selected.", show_default="10"),
+    ] = None,
     lower: Annotated[
         str | None, typer.Option(metavar="A,B", help="Metrics of which lower is better.")
     ] = None,

@@ -161,6 +161,7 @@ class Comparison:
         names = list(self.values)
         return {
             "scenario": self.scenario.name,
+            "kind": self.scenario.kind,
             "policies": list(self.policies),
             "replications": self.replications,
             "seed": self.seed,

@@ -31,7 +31,9 @@ RESULTS = ("replications.parquet", "designs.parquet")
 NO_METRICS = ("seed", "replication", "replications", "design", "layer")
 """Columns of results that number rows, or count."""
 LEAST_SAMPLE = 20
-"""Strategies on which metrics are chosen, at least."""
+"""Strategies that are left to choose on, at least, if some are held out."""
+USUAL = 15
+"""Strategies that are selected, and that count as good, unless somebody says otherwise."""
 
 
 class MetricTable(NamedTuple):
@@ -177,6 +179,8 @@ def read_metric_table(path: str | Path, by: str | None = None) -> MetricTable:
         directions = _directions(file)
         file = _table_of(file)
     table = _read(file)
+    if file.name == "designs.parquet" and "selected" in table.column_names:
+        table = table.filter(table["selected"])  # of the others not all is known
     if by is not None:
         table = _averaged(table, by)
     names, columns = [], []
@@ -200,9 +204,9 @@ def reduce_table(
     table: MetricTable,
     keep: int | None = None,
     alignment: float = 0.95,
-    selected: int = 15,
-    good: int = 15,
-    at_least: int = 10,
+    selected: int | None = None,
+    good: int | None = None,
+    at_least: int | None = None,
     held_out: float = 0.25,
     method: Method = "stepwise",
     seed: int = 0,
@@ -213,9 +217,10 @@ def reduce_table(
         table: strategies and their metrics.
         keep: how many metrics to choose; without it, as few as reach ``alignment``.
         alignment: the wanted probability.
-        selected: s, strategies that are selected by prediction.
-        good: g, strategies that count as good.
-        at_least: k, good ones that are wanted among the selected.
+        selected: s, strategies that are selected by prediction; by default 15, or half of them if
+            there are no more.
+        good: g, strategies that count as good; by default as many.
+        at_least: k, good ones that are wanted among the selected; by default two thirds.
         held_out: the share of the strategies that is held out, if enough are left.
         method: how metrics are chosen.
         seed: of which strategies are held out, and of ``ecga``.
@@ -223,8 +228,12 @@ def reduce_table(
     if not 0.0 <= check_number("holdout", held_out, 0.0) < 1.0:
         raise SpecError(f"holdout: {held_out!r} is not allowed: at least 0, less than 1")
     strategies = len(table.values)
+    usual = USUAL if strategies > USUAL else max(1, strategies // 2)
+    selected = usual if selected is None else selected
+    good = usual if good is None else good
     check_whole("s", selected, 1, strategies)
     check_whole("g", good, 1, strategies)
+    at_least = -(-2 * min(selected, good) // 3) if at_least is None else at_least
     check_whole("k", at_least, 1, min(selected, good))
     order = stream(seed, "held-out strategies").permutation(strategies)
     apart = min(int(held_out * strategies), max(0, strategies - LEAST_SAMPLE))
@@ -304,8 +313,7 @@ def _directions(folder: Path) -> dict[str, Better | None]:
     """Which way each metric is better, by the scenario that a results folder names."""
     for name in ("comparison.json", "optimize.json"):
         try:
-            scenario = json.loads((folder / name).read_text(encoding="utf-8"))["scenario"]
-            kind = scenario_class(str(scenario).partition("/")[0])
+            kind = scenario_class(json.loads((folder / name).read_text(encoding="utf-8"))["kind"])
         except (OSError, ValueError, KeyError, TypeError, CloudarenaError):
             continue
         return {metric.name: metric.better for metric in kind.measures}

@@ -208,6 +208,7 @@ class Tuning:
         """All of it as plain values for JSON."""
         return {
             "scenario": self.study.name,
+            "kind": self.winning_scenario.kind,
             "seed": self.seed,
             **self.selection.summary(),
             "chosen": self.designs(self.selection, self.selection.chosen),

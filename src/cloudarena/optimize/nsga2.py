@@ -61,6 +61,8 @@ def nsga2(
     idle = 0
     while idle < PATIENCE and evaluations - meter.spent >= replications:
         infills = algorithm.ask()
+        if infills is None:
+            break  # crossing and mutation find no design that is not in the population
         genes = np.rint(infills.get("X")).astype(np.int64)
         designs = problem.encoding.decode(genes).tolist()
         new = [design for design in dict.fromkeys(designs) if design not in found.means]

@@ -10,10 +10,10 @@ b and gaps d_i = J_i - J_b:
 To find the best m (OCBA-m; Chen, He, Fu and Lee, "Efficient simulation budget allocation for
 selecting an optimal subset", 2008), gaps are taken from a bound c between the m-th and the next.
 
-Designs are assumed to err independently. Common random numbers, the default, make differences
-less noisy than that, and the claims more careful than they need be. Designs that have never
-differed count as one: the claim is that no other is better than the chosen one, not that it is
-the only one so good.
+Allocations, and the claim of OCBA-m, take designs to err independently. Common random numbers, the
+default, make differences less noisy than that; the claim of OCBA knows it (``rivals.py``), that of
+OCBA-m is more careful than it need be. Designs that have never differed count as one: the claim is
+that no other is better than the chosen one, not that it is the only one so good.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from cloudarena.optimize.checks import (
 )
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.problem import Problem
+from cloudarena.optimize.rivals import probability_of_best
 from cloudarena.optimize.rounds import (
     Rounds,
     Ties,
@@ -102,7 +103,8 @@ def ocba(
     rounds = _sequential(problem, evaluations, first, step, place, _allocate_for_best, watcher)
     ties, mean, variance, counts = _distinct(rounds, place)
     best = ties.first[[np.argmin(mean)]]
-    claim = probability_of_best(mean, variance, counts)
+    pairs = rounds.kept(ties.first) if problem.common_random_numbers else None
+    claim = probability_of_best(mean, variance, counts, pairs)
     return _selection(problem, "ocba", rounds, best, claim, place, confidence)
 
 
@@ -119,6 +121,7 @@ def ocba_m(
 ) -> Selection:
     """Finds the best ``top`` designs by one objective; other arguments are those of ``ocba``."""
     place = place_of(problem, objective)
+    _check_designs(problem)
     check_whole("top", top, 1, problem.size - 1)
 
     def allocate(mean: Floats, variance: Floats, counts: Ints, extra: int, sizes: Ints) -> Ints:
@@ -129,23 +132,6 @@ def ocba_m(
     ties, mean, variance, counts = _distinct(rounds, place)
     claim = probability_of_top(mean, variance, counts, top, ties.sizes)
     return _selection(problem, "ocba-m", rounds, best, claim, place, confidence)
-
-
-def probability_of_best(mean: Floats, variance: Floats, counts: Ints) -> float:
-    """A lower bound of the probability that no design is better than that with the least mean.
-
-    ``1 - sum over i of P(J_i < J_b)`` with independent normal errors (Bonferroni).
-    """
-    from scipy.special import ndtr
-
-    best = int(np.argmin(mean))
-    squared_error = variance / counts
-    error = np.sqrt(squared_error + squared_error[best])
-    gap = mean - mean[best]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        wrong = np.where(error > 0.0, ndtr(-gap / error), 0.0)
-    wrong[best] = 0.0
-    return max(0.0, 1.0 - float(wrong.sum()))
 
 
 def probability_of_top(
@@ -232,6 +218,11 @@ def _scale(mean: Floats) -> float:
     return max(float(np.ptp(mean)), np.finfo(float).tiny ** 0.25)
 
 
+def _check_designs(problem: Problem) -> None:
+    if problem.size < 2:
+        raise SpecError("designs: 1 is not allowed: at least 2 to allocate among")
+
+
 def _sequential(
     problem: Problem,
     evaluations: int,
@@ -241,12 +232,11 @@ def _sequential(
     allocate: Allocation,
     watcher: Watcher | None,
 ) -> Rounds:
+    _check_designs(problem)
     check_budget(problem, evaluations, first)
-    if problem.size < 2:
-        raise SpecError("designs: 1 is not allowed: at least 2 to allocate among")
     step = default_step(problem.size) if step is None else check_whole("step", step, 1)
     meter = Meter(problem, evaluations, evaluations, watcher)
-    rounds = begin(problem, meter, first)
+    rounds = begin(problem, meter, first, place if problem.common_random_numbers else None)
     while meter.spent < evaluations:
         ties, mean, variance, counts = _distinct(rounds, place)
         meter.best = int(ties.first[np.argmin(mean)])

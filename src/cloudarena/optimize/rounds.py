@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from cloudarena.errors import SpecError
 from cloudarena.optimize.checks import Floats, Ints, check_whole
 from cloudarena.optimize.meter import Meter
-from cloudarena.optimize.moments import Moments, merge, no_moments
+from cloudarena.optimize.moments import Moments, merge, moments_of, no_moments
 from cloudarena.optimize.problem import Problem
 
 
@@ -18,12 +19,18 @@ class Rounds:
 
     Design i has had the replications 0 to ``counts[i] - 1``, so designs with as many replications
     have had the same random numbers if the problem has common ones.
+
+    Args:
+        meter: evaluates.
+        kept: the place of an objective of which every loss is kept; only moments by default.
     """
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: Meter, kept: int | None = None) -> None:
         self.meter = meter
         self.moments = no_moments(meter.problem.size, len(meter.problem.objectives))
         self.history: list[Ints] = []
+        self._objective = kept
+        self._losses = [array("d") for _ in range(0 if kept is None else meter.problem.size)]
 
     def extend(self, extra: Ints) -> None:
         """Evaluates design i another ``extra[i]`` times."""
@@ -33,10 +40,22 @@ class Rounds:
         kinds, kind = np.unique(steps, axis=0, return_inverse=True)
         for number, (start, more) in enumerate(kinds.tolist()):
             designs = grown[kind.reshape(-1) == number]
-            new = self.meter.estimate(designs, range(start, start + more))
+            new = self._evaluated(designs, range(start, start + more))
             both = merge(self.moments.at(designs), new)
             counts[designs], mean[designs], squares[designs] = both
         self.history.append(counts.copy())
+
+    def _evaluated(self, designs: Ints, replications: range) -> Moments:
+        if self._objective is None:
+            return self.meter.estimate(designs, replications)
+        losses = self.meter.evaluate(designs, replications)
+        for design, row in zip(designs.tolist(), losses[:, :, self._objective], strict=True):
+            self._losses[design].extend(row.tolist())
+        return moments_of(losses)
+
+    def kept(self, designs: Ints) -> list[Floats]:
+        """For each of the designs, the losses that were kept, replication by replication."""
+        return [np.array(self._losses[design]) for design in designs.tolist()]
 
     @property
     def counts_by_round(self) -> Ints:
@@ -72,10 +91,10 @@ def ties_of(moments: Moments, objectives: slice = slice(None)) -> Ties:
     return Ties(first[order], sizes[order], place[group.reshape(-1)])
 
 
-def begin(problem: Problem, meter: Meter, first: int) -> Rounds:
+def begin(problem: Problem, meter: Meter, first: int, kept: int | None = None) -> Rounds:
     """The first round: ``first`` replications of each design."""
     problem.all_designs()  # raises if there are too many
-    rounds = Rounds(meter)
+    rounds = Rounds(meter, kept)
     rounds.extend(np.full(problem.size, first, np.int64))
     return rounds
 

@@ -24,6 +24,10 @@ VOLUME_SHAPE = 4.0
 """Of the gamma law of a batch's volume: a coefficient of variation of 0.5."""
 STEADINESS = 200.0
 """Sum of the parameters of the Dirichlet law of a batch's mix around that of its regime."""
+MOST_SECONDS = 1e9
+"""The latest time at which a batch may arrive."""
+MOST_TASKS = 10**12
+"""Of a class in a batch."""
 
 
 class Batches(NamedTuple):
@@ -73,7 +77,13 @@ def generate_batches(
     mixes /= mixes.sum(axis=1, keepdims=True)
     work = mixes * volumes[:, None]
     work *= work_s / work.sum()
-    return Batches(times, np.maximum(np.round(work / mean), 1.0).astype(np.int64))
+    tasks = np.maximum(np.round(work / mean), 1.0)
+    if tasks.max() > MOST_TASKS:
+        raise SpecError(
+            f"workload.load: {tasks.max():.3g} tasks of a class in a batch are not allowed: at "
+            f"most {MOST_TASKS:,}"
+        )
+    return Batches(times, tasks.astype(np.int64))
 
 
 def _regimes(
@@ -121,12 +131,15 @@ def read_batches(path: Path, names: list[str]) -> Batches:
             raise TraceError(
                 f"{place(path, row)}: class: {name!r} is not in the scenario.{nearest(name, names)}"
             )
-        if not (np.isfinite(times[row]) and times[row] >= 0):
+        if not 0 <= times[row] <= MOST_SECONDS:
             raise TraceError(
-                f"{place(path, row)}: time_s: {times[row]:g} is not allowed: from 0 on"
+                f"{place(path, row)}: time_s: {times[row]:g} is not allowed: from 0 to "
+                f"{MOST_SECONDS:g}"
             )
-        if tasks[row] < 0:
-            raise TraceError(f"{place(path, row)}: tasks: {tasks[row]} is not allowed: at least 0")
+        if not 0 <= tasks[row] <= MOST_TASKS:
+            raise TraceError(
+                f"{place(path, row)}: tasks: {tasks[row]} is not allowed: 0 to {MOST_TASKS:,}"
+            )
     moments, batch = np.unique(times, return_inverse=True)
     counts = np.zeros((len(moments), len(names)), np.int64)
     np.add.at(counts, (batch, np.array([number[name] for name in classes])), tasks)

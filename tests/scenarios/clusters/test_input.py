@@ -65,12 +65,31 @@ def test_the_defaults():
         ({"information": "orakel"}, "information: 'orakel' is not allowed: one of 'oracle' or"),
         ({"decide_seconds": -1}, "decide_seconds: -1 is not allowed: at least 0"),
         ({"stage_s": 0.0001}, "stage_s: 0.0001 is not allowed: at least least_stage_s, 0.001"),
+        ({"stage_s": 1e300}, "stage_s: 1e.300 is not allowed: at most 1000000000"),
+        (
+            {"workload": {"source": "inline", "batches": [{"time_s": 1e18, "tasks": [1]}]}},
+            r"workload.batches\[0\].time_s: 1e.18 is not allowed: at most 1000000000",
+        ),
+        (
+            {"workload": {"source": "generated", "batches": 1, "regime_s": 1e-300}},
+            "workload.regime_s: 1e-300 is not allowed: at least 0.001",
+        ),
         ({"vm": 3}, "unknown key 'vm'. Did you mean 'vms'"),
     ],
 )  # fmt: skip
 def test_bad_specs(change, words):
     with pytest.raises(SpecError, match=words):
         package.load(spec(**change))
+
+
+def test_numbers_that_are_as_good_as_nothing():
+    steady = [{"name": "a", "seconds": {"kind": "gamma", "mean": 2, "cv": 1e-300}}]
+    steady[0]["memory_mb"] = fixed(1)
+    assert package.simulate(spec(classes=steady)).metrics["makespan_s"] == pytest.approx(2 / 3)
+    short = [{"name": "a", "seconds": fixed(1e-300), "memory_mb": fixed(1)}]
+    workload = {"source": "generated", "batches": 2}
+    with pytest.raises(SpecError, match=r"workload.load: .* tasks of a class in a batch are not"):
+        package.simulate(spec(classes=short, workload=workload))
 
 
 def test_fewer_vms_than_classes():
@@ -146,8 +165,8 @@ def test_batches_from_a_file(tmp_path):
     ("text", "words"),
     [
         ("time_s,class,tasks\n0,c,3\n", r"batches.csv, line 2: class: 'c' is not in the scenario"),
-        ("time_s,class,tasks\n0,a,3\n-1,a,3\n", "line 3: time_s: -1 is not allowed: from 0 on"),
-        ("time_s,class,tasks\n0,a,-3\n", "line 2: tasks: -3 is not allowed: at least 0"),
+        ("time_s,class,tasks\n0,a,3\n-1,a,3\n", "line 3: time_s: -1 is not allowed: from 0 to"),
+        ("time_s,class,tasks\n0,a,-3\n", "line 2: tasks: -3 is not allowed: 0 to"),
         ("time_s,class,tasks\n0,a,0\n", "has no tasks: at least one"),
         ("time_s,class,tasks\n", "has no rows: at least one batch"),
         ("time_s,class\n0,a\n", "tasks"),

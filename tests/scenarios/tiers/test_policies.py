@@ -58,6 +58,15 @@ def test_utilisation_keeps_limits_in_total():
     assert ask("utilisation", scenario, counts, [0.5, 0.9, 0.5]) == [[0, 1], [1, 2], [1, 0]]
 
 
+def test_what_a_tier_keeps_does_not_break_the_other_limit_in_total():
+    """The first tier may not swap its fat VM for a thin one; so the second gets no fat one more."""
+    tiers = (("a", (30.0, 1, 1), (20.0, 2, 0)), ("b", (30.0, 2, 1), (20.0, 2, 2)))
+    scenario = service(tiers, max_fat=2, max_thin=2)
+    counts = [[1, 0], [1, 2]]
+    policy = "target-tracking:tolerance=0:cooldown=0"
+    assert ask(policy, scenario, counts, [0.0, 0.88]) == counts
+
+
 def test_target_tracking():
     scenario = service(APP)
     # 20 requests a second at 0.9: 20 * 0.9 / 0.6 = 30 are wanted, and two thin VMs are cheapest.

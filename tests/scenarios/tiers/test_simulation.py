@@ -146,6 +146,13 @@ def test_bad_specs_are_named(others, words):
         service(**others)
 
 
+@pytest.mark.parametrize("changes", [{"period_s": 1e18}, {"duration_s": 1e-12}])
+def test_a_period_that_is_far_longer_than_the_run_is_one_period(changes):
+    result = cloudarena.simulate(service(**{"duration_s": 60, **changes}))
+    assert result.tables["periods"].num_rows == 1
+    assert result.tables["decisions"].num_rows == 0
+
+
 def test_metrics_and_tables_have_their_names():
     scenario = cloudarena.load("tiers/rubis-hour", {"duration_s": 300})
     result = cloudarena.simulate(scenario, "utilisation", record="full")

@@ -29,6 +29,7 @@ from cloudarena.optimize.checks import (
 from cloudarena.optimize.metrics.ecga import ecga
 from cloudarena.optimize.metrics.information import information_bits, metric_alignment
 from cloudarena.optimize.metrics.regression import (
+    PARTS,
     Fit,
     check_exhaustive,
     cross_validated,
@@ -150,7 +151,7 @@ def reduce_metrics(
     check_choice("method", method, ("stepwise", "exhaustive", "ecga"))
     check_choice("correlation", correlation, ("cross_validated", "adjusted"))
     population = sample if strategies is None else check_whole("strategies", strategies, 2)
-    check_whole("table", sample, 20, why="rows, one for each strategy")
+    check_whole("table", sample, PARTS, why="rows, one for each strategy")
     largest = min(columns, sample * 9 // 10 - 3)
     if keep is not None:
         check_whole("keep", keep, 1, largest)

@@ -24,7 +24,7 @@ class Gamma(Spec):
 
     def factors(self, rng: np.random.Generator, shape: Any) -> NDArray[np.float64]:
         """Random numbers with mean 1; times the mean they are of this law."""
-        if self.cv == 0:
+        if self.cv < 1e-9:  # no number could tell it from 0, and its square may have no inverse
             return np.ones(shape)
         return rng.gamma(self.cv**-2.0, self.cv**2.0, shape)
 

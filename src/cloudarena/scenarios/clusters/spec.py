@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cloudarena.scenarios.clusters.simulation import ClustersSimulation
 
 MOST_VMS = 100_000
+MOST_SECONDS = batches.MOST_SECONDS
 
 
 class TaskClass(Spec):
@@ -34,8 +35,8 @@ class TaskClass(Spec):
 class Batch(Spec):
     """Tasks of each class that arrive together."""
 
-    time_s: float = Field(0.0, ge=0)
-    tasks: tuple[Annotated[int, Field(ge=0, le=10**12)], ...] = Field(min_length=1)
+    time_s: float = Field(0.0, ge=0, le=MOST_SECONDS)
+    tasks: tuple[Annotated[int, Field(ge=0, le=batches.MOST_TASKS)], ...] = Field(min_length=1)
 
 
 class Inline(Spec):
@@ -68,11 +69,11 @@ class Generated(Spec):
     source: Literal["generated"]
     batches: int = Field(ge=1, le=1_000_000)
     """In all; they arrive from 0 to horizon_s."""
-    horizon_s: float = Field(3600.0, gt=0, le=1e9)
+    horizon_s: float = Field(3600.0, gt=0, le=MOST_SECONDS)
     variance: Literal["low", "high"] = "high"
     load: float = Field(0.9, gt=0, le=100)
     """Mean work over what all VMs can do in horizon_s."""
-    regime_s: float = Field(600.0, gt=0)
+    regime_s: float = Field(600.0, ge=0.001)
     """Mean length of a regime, a time in which batches are alike, with high variance."""
     concentration: float = Field(0.25, gt=0, le=100)
     """Parameter of the Dirichlet law of the mix of a regime."""
@@ -118,7 +119,7 @@ class ClustersScenario(Scenario):
     """Whether batches to come are known, or only those that have arrived."""
     decide_seconds: float = Field(0.0, ge=0)
     """Seconds that a policy evaluation takes; 0 lets a stage wait for its decision."""
-    stage_s: float = Field(60.0, gt=0)
+    stage_s: float = Field(60.0, gt=0, le=MOST_SECONDS)
     """Length of a stage, for deciders that have no opinion."""
     least_stage_s: float = Field(0.001, gt=0)
     """No stage is shorter."""

@@ -313,15 +313,19 @@ def _cheapest_capacity(
 
 
 def _within_totals(decision: Any, counts: Counts) -> Counts:
-    """Takes back additions, from the last tier on, that are more than allowed in all tiers."""
-    scenario = decision.scenario
-    for size, most in ((FAT, scenario.max_fat), (THIN, scenario.max_thin)):
-        if most is None:
-            continue
-        for tier in range(len(counts) - 1, -1, -1):
-            excess = int(counts[:, size].sum()) - most
-            added = int(counts[tier, size] - decision.counts[tier, size])
-            counts[tier, size] -= max(0, min(excess, added))
-            if counts[tier].sum() == 0:
-                counts[tier] = decision.counts[tier]
+    """Takes back additions, from the last tier on, that are more than allowed in all tiers.
+
+    A tier that would be left without VMs keeps those in force. That may bring back VMs of the other
+    size, so it goes on until both limits are kept, as they are by the VMs in force.
+    """
+    limits = (decision.scenario.max_fat, decision.scenario.max_thin)
+    most = [np.inf if limit is None else limit for limit in limits]
+    while (counts.sum(axis=0) > most).any():
+        for size in (FAT, THIN):
+            for tier in range(len(counts) - 1, -1, -1):
+                excess = counts[:, size].sum() - most[size]
+                added = int(counts[tier, size] - decision.counts[tier, size])
+                counts[tier, size] -= int(max(0, min(excess, added)))
+                if counts[tier].sum() == 0:
+                    counts[tier] = decision.counts[tier]
     return counts

@@ -55,8 +55,8 @@ class Bursts(Spec):
     kind: Literal["bursts"]
     base: Rate
     burst: Rate
-    every_s: float = Field(1800.0, ge=1)
-    length_s: float = Field(120.0, ge=1)
+    every_s: float = Field(1800.0, ge=1, le=1e9)
+    length_s: float = Field(120.0, ge=1, le=1e9)
     amplitude: float = Field(0.0, ge=0, le=1)
     cycle_s: float = Field(86400.0, gt=0)
 
@@ -163,15 +163,15 @@ class Sla(Spec):
     metric: Literal["mean", "quantile"] = "mean"
     seconds: float = Field(10.0, gt=0)
     level: float = Field(0.95, gt=0, lt=1)
-    penalty_usd: float = Field(1.0, ge=0)
+    penalty_usd: float = Field(1.0, ge=0, le=1e9)
     """What a period outside the SLA adds to ``total_cost_usd``."""
 
 
 class Prices(Spec):
     """What a VM costs for a minute."""
 
-    fat_minute_usd: float = Field(0.0287, ge=0)
-    thin_minute_usd: float = Field(0.0127, ge=0)
+    fat_minute_usd: float = Field(0.0287, ge=0, le=1e9)
+    thin_minute_usd: float = Field(0.0127, ge=0, le=1e9)
 
 
 class TiersScenario(Scenario):
@@ -250,7 +250,7 @@ class TiersScenario(Scenario):
     @property
     def periods(self) -> int:
         """How many periods the run has; the last one may be shorter."""
-        return math.ceil(self.duration_s / self.period_s - 1e-9)
+        return max(1, math.ceil(self.duration_s / self.period_s - 1e-9))
 
     def rates(self, seed: int) -> NDArray[np.float64]:
         """The arrival rate in each second under a seed."""
