@@ -193,6 +193,7 @@ def test_on_the_ligo_shares_it_finds_what_monte_carlo_finds_for_less():
         ({"evaluations": 400}, "evaluations: 400 are not enough: 10 for each of 50 designs"),
         ({"final_rule": "nee"}, "final_rule: 'nee' is not allowed: .* Did you mean 'knee'"),
         ({"at_least": 0}, "at_least: 0 is not allowed"),
+        ({"at_least": 51}, "at_least: 51 is not allowed: .* at most 50"),
         ({"seed": -1}, "seed: -1 is not allowed"),
     ],
 )

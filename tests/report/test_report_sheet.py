@@ -114,6 +114,7 @@ def test_the_page_has_the_charts_the_designs_and_the_answer(tuning):
         "Cost against alignment",
         "Order-performance curve",
         "Allocation over rounds",
+        "Allocation over rounds",
     ]
     assert f"Take {tuning.winner}" in html
     assert "Methods compared" in html

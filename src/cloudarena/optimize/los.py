@@ -85,7 +85,7 @@ def los(
     check_whole("rough", rough, 2, why="one tells nothing of the noise")
     check_whole("replications", replications, 2)
     check_whole("good_layers", good_layers, 1)
-    check_whole("at_least", at_least, 1)
+    check_whole("at_least", at_least, 1, problem.size)
     check_probability("confidence", confidence)
     check_choice("final_rule", final_rule, FINAL_RULES)
     _check_size(size, problem.size)

@@ -49,7 +49,7 @@ def monte_carlo(
     designs = problem.all_designs()
     check_whole("replications", replications, 2)
     check_whole("good_layers", good_layers, 1)
-    check_whole("at_least", at_least, 1)
+    check_whole("at_least", at_least, 1, problem.size)
     check_probability("confidence", confidence)
     if evaluations is not None:
         replications = min(replications, evaluations // problem.size)
