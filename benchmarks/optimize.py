@@ -14,9 +14,9 @@ true, on problems whose truth is known.
 measured, and how well they find the best strategies.
 
 ``python -m benchmarks.optimize simulation [--spec tiers/rubis-hour] [--designs 100]
-[--replications 10] [--played 100] [--runs 20] [--out FILE]``: LOS on a real simulation, against
-Monte Carlo at ten times its evaluations (``optimize_simulation.py``). All of it:
-``--designs 400 --replications 40 --runs 100``.
+[--replications 10] [--played 100] [--seed 0] [--runs 20] [--out FILE]``: LOS on a real simulation,
+against Monte Carlo at ten times its evaluations (``optimize_simulation.py``). All of it:
+``--designs 400 --replications 44 --runs 100``.
 """
 
 from __future__ import annotations
@@ -325,6 +325,7 @@ def main() -> None:
     parser.add_argument(
         "--played", type=int, default=100, help="replications of Monte Carlo, there"
     )
+    parser.add_argument("--seed", type=int, default=0, help="of the first replication, there")
     parser.add_argument("--runs", type=int, default=20, help="seeds, for all but speed")
     parser.add_argument("--out", type=Path, help="writes the table there")
     arguments = parser.parse_args()
@@ -339,6 +340,7 @@ def main() -> None:
             arguments.replications,
             arguments.played,
             arguments.runs,
+            arguments.seed,
         ),
     }
     table = tables[arguments.what]()

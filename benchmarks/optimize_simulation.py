@@ -81,13 +81,13 @@ def behind(rule: FinalRule, values: np.ndarray, proper: Selection, design: int) 
     return interval(scores[0] - scores[1])
 
 
-def simulate(spec: str, designs: int, replications: int) -> tuple[LoadedStudy, Any]:
+def simulate(spec: str, designs: int, replications: int, seed: int) -> tuple[LoadedStudy, Any]:
     """The study, and the metrics of its designs: (designs, replications, METRICS)."""
     study = read_study({"spec": spec, **read_yaml(FOLDER / f"{STUDIED}{STUDY}", STUDIED)})
     if designs < len(study.space(0)):
         study = study._replace(study=study.study.model_copy(update={"sample": designs}))
     space = study.space(0)
-    problem = ScenarioProblem(study, space, study.objectives(METRICS))
+    problem = ScenarioProblem(study, space, study.objectives(METRICS), seed=seed)
     values = np.empty((len(space), replications, len(METRICS)))
     start = time.perf_counter()
     for replication in range(replications):
@@ -97,9 +97,11 @@ def simulate(spec: str, designs: int, replications: int) -> tuple[LoadedStudy, A
     return study, values
 
 
-def simulation(spec: str, designs: int, replications: int, played: int, runs: int) -> str:
+def simulation(
+    spec: str, designs: int, replications: int, played: int, runs: int, seed: int
+) -> str:
     """A row for each set of objectives and final rule."""
-    study, values = simulate(spec, designs, replications)
+    study, values = simulate(spec, designs, replications, seed)
     return table(study, values, played, runs)
 
 
