@@ -17,7 +17,7 @@ import numpy as np
 
 from cloudarena.contract import Result, Scenario
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError, SpecError
+from cloudarena.errors import CloudarenaError, SpecError, check_choice
 from cloudarena.experiments.designs import Design, DesignSpace
 from cloudarena.experiments.pool import check_workers, compile_once, in_parallel, worker_count
 from cloudarena.experiments.simulate import simulate
@@ -30,7 +30,7 @@ from cloudarena.experiments.study import (
     spec_changes,
 )
 from cloudarena.optimize import METHODS, Encoding, Objective, Problem, Progress, Selection
-from cloudarena.optimize.checks import Floats, Ints, check_choice
+from cloudarena.optimize.checks import Floats, Ints
 from cloudarena.optimize.final_rules import FINAL_RULES
 from cloudarena.optimize.remembered import Remembered
 

@@ -6,9 +6,10 @@ import dataclasses
 from typing import Any
 
 from cloudarena.engine.streams import stream
+from cloudarena.errors import check_choice
 from cloudarena.optimize.alignment import draws_for, good_sets, needed_designs
 from cloudarena.optimize.blind_pick import blind_pick
-from cloudarena.optimize.checks import check_choice, check_probability, check_whole
+from cloudarena.optimize.checks import check_probability, check_whole
 from cloudarena.optimize.final_rules import FINAL_RULES, FinalRule
 from cloudarena.optimize.los import los, rough_look
 from cloudarena.optimize.meter import Meter, Watcher

@@ -21,15 +21,8 @@ from numpy.typing import ArrayLike
 
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
-from cloudarena.optimize.checks import (
-    Floats,
-    Ints,
-    check_choice,
-    check_number,
-    check_table,
-    check_vector,
-)
+from cloudarena.errors import SpecError, check_choice
+from cloudarena.optimize.checks import Floats, Ints, check_number, check_table, check_vector
 from cloudarena.optimize.compositions import Compositions
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.moments import Moments

@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 
 from cloudarena.engine.streams import stream
-from cloudarena.optimize.checks import Floats, Ints, check_choice
+from cloudarena.errors import check_choice
+from cloudarena.optimize.checks import Floats, Ints
 from cloudarena.optimize.layers import front_of
 
 FinalRule = Literal["first_objective", "max_throughput", "knee", "random"]

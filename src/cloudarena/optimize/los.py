@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
+from cloudarena.errors import SpecError, check_choice
 from cloudarena.optimize.alignment import (
     Alignment,
     Belief,
@@ -33,7 +33,7 @@ from cloudarena.optimize.alignment import (
     needed_designs,
     rivals_of_choice,
 )
-from cloudarena.optimize.checks import Floats, Ints, check_choice, check_probability, check_whole
+from cloudarena.optimize.checks import Floats, Ints, check_probability, check_whole
 from cloudarena.optimize.final_rules import FINAL_RULES, FinalRule, choose
 from cloudarena.optimize.layers import first_in_order, front_of, whole_layers
 from cloudarena.optimize.meter import Meter, Watcher

@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
-from cloudarena.optimize.checks import Floats, Ints, check_choice, check_whole
+from cloudarena.errors import SpecError, check_choice
+from cloudarena.optimize.checks import Floats, Ints, check_whole
 from cloudarena.optimize.moments import Moments, moments_of, no_moments
 
 Direction = Literal["minimise", "maximise"]

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloudarena.engine.streams import stream
-from cloudarena.optimize.checks import Floats, check_choice, check_number, check_whole
+from cloudarena.errors import check_choice
+from cloudarena.optimize.checks import Floats, check_number, check_whole
 
 SplitRule = Literal["min", "max"]
 

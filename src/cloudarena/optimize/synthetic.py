@@ -13,15 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
-from cloudarena.optimize.checks import (
-    Floats,
-    Ints,
-    check_choice,
-    check_number,
-    check_table,
-    check_whole,
-)
+from cloudarena.errors import SpecError, check_choice
+from cloudarena.optimize.checks import Floats, Ints, check_number, check_table, check_whole
 from cloudarena.optimize.layers import layers
 from cloudarena.optimize.problem import Objectives, Problem, read_objectives
 

@@ -16,11 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.errors import SpecError
+from cloudarena.errors import SpecError, check_choice
 from cloudarena.queueing.checks import (
     Floats,
     Ints,
-    check_choice,
     check_not_negative,
     check_positive,
     check_whole,

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.errors import SpecError
+from cloudarena.errors import SpecError, check_choice
 from cloudarena.queueing.checks import (
     Floats,
     Ints,
-    check_choice,
     check_level,
     check_not_negative,
     check_one,

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
-from cloudarena.optimize.checks import check_choice, check_whole
+from cloudarena.errors import SpecError, check_choice
+from cloudarena.optimize.checks import check_whole
 
 Conditional = Literal["ols", "thesis"]
 NEGLIGIBLE = 1e-12

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
+from cloudarena.errors import SpecError, check_choice
 from cloudarena.optimize.checks import (
     Floats,
     Ints,
-    check_choice,
     check_probability,
     check_table,
     check_vector,

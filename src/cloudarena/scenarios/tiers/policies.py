@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.errors import PolicyError
+from cloudarena.errors import PolicyError, check_choice
 from cloudarena.policies import PolicyBook
 from cloudarena.queueing import Offer, Sla, cheapest
 from cloudarena.queueing.checks import (
-    check_choice,
     check_level,
     check_not_negative,
     check_positive,
