@@ -1,69 +1,132 @@
-"""The cache of compiled code: never stale, and no reason to fail."""
+"""The cache of compiled code: never stale, nothing compiled without need, no reason to fail."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cloudarena.engine.compiled import PACKAGE, cache_folder, source_fingerprint
+from cloudarena.engine.code_cache import DAYS_KEPT, cache_folder, fingerprint, sweep
+
+CALLEE = '''
+from typing import NamedTuple
+from cloudarena.engine.compiled import inner
+
+FACTOR = 3
+
+class Pair(NamedTuple):
+    left: int
+    right: int
+
+@inner
+def scaled(x):
+    """Docstring."""
+    return FACTOR * x
+
+@inner
+def unused(x):
+    return x
+'''
+CALLER = """
+import numpy as np
+import callee
+from callee import Pair, scaled
+from cloudarena.engine.compiled import compiled
+
+@compiled
+def work(pair, y):
+    return later(scaled(pair.left) + 10 * y)
+
+@compiled
+def later(x):
+    return x + 1
+
+def answer():
+    print(work(Pair(1, 2), 3), sum(work._cache_hits.values()))
+"""
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """A copy of the sources."""
-    copy = tmp_path / "cloudarena"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    return copy
+def run(tmp_path: Path) -> Callable[..., tuple[int, bool]]:
+    """Runs the two modules in a new process: the result, and whether it was compiled before."""
+
+    def start(edit: tuple[str, str] = ("", "")) -> tuple[int, bool]:
+        for name, text in (("callee", CALLEE), ("caller", CALLER)):
+            changed = text.replace(*edit) if edit[0] else text
+            (tmp_path / f"{name}.py").write_text(changed)
+        printed = subprocess.run(
+            [sys.executable, "-B", "-c", "import caller; caller.answer()"],
+            env={
+                **os.environ,
+                "CLOUDARENA_CACHE_DIR": str(tmp_path / "cache"),
+                "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
+            },
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.split()
+        return int(printed[0]), printed[1] == "1"
+
+    return start
 
 
-def sources_with_compiled_code() -> list[str]:
-    """The files in which something is compiled, found by the decorators."""
-    marks = ("@compiled", "@inner", "compiled_as(", "njit")
-    return sorted(
-        file.relative_to(PACKAGE).as_posix()
-        for file in PACKAGE.rglob("*.py")
-        # `policies.py` compiles functions that are defined in other files.
-        if file != PACKAGE / "policies.py" and any(mark in file.read_text() for mark in marks)
-    )
+def test_a_second_process_takes_the_code_from_the_cache(run: Callable[..., object]) -> None:
+    assert run() == (34, False)
+    assert run() == (34, True)
 
 
-def test_there_is_compiled_code() -> None:
-    assert "scenarios/vm/kernel.py" in sources_with_compiled_code()
+def test_an_edited_callee_constant_or_field_order_gives_the_new_result(
+    run: Callable[..., object],
+) -> None:
+    assert run() == (34, False)
+    assert run(("FACTOR * x", "FACTOR * x + 1")) == (35, False)
+    assert run(("FACTOR = 3", "FACTOR = 5")) == (36, False)
+    assert run(("x + 1", "x + 2")) == (35, False)
+    swapped = ("    left: int\n    right: int", "    right: int\n    left: int")
+    assert run(swapped) == (37, False)
+    assert run() == (34, True)  # what was compiled first is still there
 
 
-def test_a_copy_of_the_sources_has_the_same_fingerprint(package: Path) -> None:
-    assert source_fingerprint(package) == source_fingerprint()
+def test_edits_that_change_no_machine_code_compile_nothing(run: Callable[..., object]) -> None:
+    assert run() == (34, False)
+    assert run(("Docstring.", "Another docstring.")) == (34, True)
+    assert run(("\nFACTOR", "\n# A comment that moves lines.\n\nFACTOR")) == (34, True)
+    assert run(("def unused(x):\n    return x", "def unused(x):\n    return -x")) == (34, True)
 
 
-@pytest.mark.parametrize("source", [*sources_with_compiled_code(), "scenarios/vm/policies.py"])
-def test_a_change_of_any_compiled_source_changes_the_folder(package: Path, source: str) -> None:
-    before = cache_folder(package)
-    with (package / source).open("a") as file:
-        file.write("\n# changed\n")
-    after = cache_folder(package)
-    assert before.name != after.name
-    assert before.parent == after.parent
+def test_options_of_the_compiler_count() -> None:
+    def function(x: int) -> int:
+        return x
+
+    assert fingerprint(function) != fingerprint(function, {"boundscheck": True})
 
 
-def test_a_new_or_renamed_source_changes_the_fingerprint(package: Path) -> None:
-    before = source_fingerprint(package)
-    added = package / "scenarios" / "vm" / "more.py"
-    added.write_text("from cloudarena.engine.compiled import compiled\n")
-    with_more = source_fingerprint(package)
-    added.rename(package / "scenarios" / "vm" / "other.py")
-    assert len({before, with_more, source_fingerprint(package)}) == 3
+def test_a_damaged_file_is_compiled_anew(run: Callable[..., object], tmp_path: Path) -> None:
+    assert run() == (34, False)
+    for file in (tmp_path / "cache" / "cloudarena" / "compiled").glob("*.nb*"):
+        file.write_bytes(file.read_bytes()[:20])
+    assert run() == (34, False)
 
 
-def test_a_source_without_compiled_code_does_not_touch_the_cache(package: Path) -> None:
-    before = source_fingerprint(package)
-    (package / "cli" / "added.py").write_text("print()\n")
-    assert source_fingerprint(package) == before
+def test_what_nobody_used_for_a_month_goes(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.nbc", tmp_path / "new.nbc"
+    for file in (old, new):
+        file.write_bytes(b"")
+    month_ago = time.time() - (DAYS_KEPT + 1) * 86_400
+    os.utime(old, (month_ago, month_ago))
+    sweep(tmp_path)
+    assert not old.exists()
+    assert new.exists()
+    old.write_bytes(b"")
+    os.utime(old, (month_ago, month_ago))
+    sweep(tmp_path)  # it looks once a day
+    assert old.exists()
 
 
 def test_the_cache_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +136,6 @@ def test_the_cache_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("CLOUDARENA_CACHE_DIR", str(tmp_path / "mine"))
     assert cache_folder().is_relative_to(tmp_path / "mine")
     assert cache_folder().is_dir()
-    assert list(cache_folder().iterdir()) == []
 
 
 @pytest.fixture

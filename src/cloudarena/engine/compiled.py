@@ -1,65 +1,31 @@
-"""Numba, set up so that compiled code is cached, and never stale.
-
-Numba keys the cache of a function by the file of that function alone: after an edit of a callee
-in another file the old machine code would still run. So the cache lives in a folder that is
-named by a hash of all sources that hold compiled code.
-"""
+"""Numba, set up so that compiled code is cached, and never stale: see ``code_cache``."""
 
 from __future__ import annotations
 
-import atexit
-import hashlib
-import os
-import shutil
-import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import typeinfer
 from numba.extending import register_jitable
 
-PACKAGE = Path(__file__).parent.parent
+from cloudarena.engine.code_cache import ReachCache
+
 NO_COUNTS: dict[str, Any] = {"_nrt": False}
 """Turns off Numba's run time of counted references."""
 NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-SHOWS_ONLY = ("cli", "report", "web", "catalogue", "experiments")
-"""Rooms without compiled code: their sources do not count."""
 
 
-def source_fingerprint(package: Path = PACKAGE) -> str:
-    """A hash of every source that compiled code may come from, and of the Numba version."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for file in sorted(package.rglob("*.py")):
-        name = file.relative_to(package)
-        if name.parts[0] not in SHOWS_ONLY:
-            digest.update(name.as_posix().encode())
-            digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def cache_folder(package: Path = PACKAGE) -> Path:
-    """The user's cache folder for this version of the sources; a temporary one if it must be."""
-    try:
-        home = os.environ.get("CLOUDARENA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-        base = Path(home) if home else Path.home() / ".cache"
-        folder = base / "cloudarena" / f"numba-{source_fingerprint(package)}"
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except (OSError, RuntimeError):  # no home, or one that cannot be written to
-        folder = Path(tempfile.mkdtemp(prefix="cloudarena-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return folder
-
-
-numba.config.CACHE_DIR = str(cache_folder())  # type: ignore[attr-defined]
+def _cached(function: Callable[..., Any], **options: Any) -> Any:
+    """A function that is compiled at its first call, or taken from the cache."""
+    dispatcher = numba.njit(**options)(function)
+    dispatcher._cache = ReachCache(function, options)
+    return dispatcher
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compiles a function at its first call, or takes it from the cache."""
-    return numba.njit(cache=True)(function)
+    return _cached(function)
 
 
 def lean(function: Callable[..., Any]) -> Any:
@@ -69,7 +35,7 @@ def lean(function: Callable[..., Any]) -> Any:
     all half the time of a kernel. Whoever calls from Python holds the arrays anyway. A function
     that Python gives a Generator must count: Numba makes a reference to it at the call.
     """
-    return numba.njit(cache=True, **NO_COUNTS)(function)
+    return _cached(function, **NO_COUNTS)
 
 
 def inner(function: Callable[..., Any]) -> Any:
@@ -79,17 +45,17 @@ def inner(function: Callable[..., Any]) -> Any:
     each of its arrays: for the state of a run some 100 ns, more than most of these functions take.
     Code is inlined at each call, so what is large should be called in one place.
     """
-    return numba.njit(cache=True, forceinline=True, **NO_COUNTS, **NO_WRAPPERS)(function)
+    return _cached(function, forceinline=True, **NO_COUNTS, **NO_WRAPPERS)
 
 
 def separate(function: Callable[..., Any]) -> Any:
     """As ``inner``, but it stays a call: for what is large and called in several places."""
-    return numba.njit(cache=True, **NO_COUNTS, **NO_WRAPPERS)(function)
+    return _cached(function, **NO_COUNTS, **NO_WRAPPERS)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """As ``inner``, for a function that Python calls as well."""
-    return numba.njit(cache=True, forceinline=True, **NO_COUNTS)(function)
+    return _cached(function, forceinline=True, **NO_COUNTS)
 
 
 def plain(function: Callable[..., Any]) -> Any:
@@ -107,4 +73,8 @@ def compiled_as(function: Callable[..., Any], signature: Any, cache: bool = True
     A kernel that takes a policy needs this: only with an explicit signature is the policy a
     ``FunctionType``, which caches across processes.
     """
-    return numba.njit(signature, cache=cache)(function)
+    dispatcher = _cached(function) if cache else numba.njit(function)
+    with typeinfer.register_dispatcher(dispatcher):
+        dispatcher.compile(signature)
+    dispatcher.disable_compile()
+    return dispatcher
