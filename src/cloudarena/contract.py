@@ -272,6 +272,8 @@ class Scenario(Spec, ABC):
     """What a run measures, in the order of the table."""
     headline: ClassVar[str]
     """The metric by which policies are ranked when nobody says otherwise."""
+    unit_of_work: ClassVar[str]
+    """What is served or left unserved, such as ``requests``: ``unserved_share`` is its share."""
     highlights: ClassVar[tuple[str, ...]]
     """The metrics a short table shows."""
     plots: ClassVar[tuple[Plot, ...]]

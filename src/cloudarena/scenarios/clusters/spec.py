@@ -101,6 +101,7 @@ class ClustersScenario(Scenario):
     kind: ClassVar[str] = "clusters"
     measures: ClassVar[tuple[Metric, ...]] = METRICS
     headline: ClassVar[str] = HEADLINE
+    unit_of_work: ClassVar[str] = "tasks"
     highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
     example: ClassVar[str] = "clusters/hfhc"

@@ -134,6 +134,7 @@ class FaasScenario(Scenario):
     kind: ClassVar[str] = "faas"
     measures: ClassVar[tuple[Metric, ...]] = METRICS
     headline: ClassVar[str] = HEADLINE
+    unit_of_work: ClassVar[str] = "requests"
     highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
     trade_offs: ClassVar[tuple[TradeOff, ...]] = TRADE_OFFS

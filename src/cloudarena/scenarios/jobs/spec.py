@@ -75,6 +75,7 @@ class JobsScenario(Scenario):
     kind: ClassVar[str] = "jobs"
     measures: ClassVar[tuple[Metric, ...]] = METRICS
     headline: ClassVar[str] = HEADLINE
+    unit_of_work: ClassVar[str] = "jobs"
     highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
     example: ClassVar[str] = "jobs/alibaba-like-10"

@@ -180,6 +180,7 @@ class TiersScenario(Scenario):
     kind: ClassVar[str] = "tiers"
     measures: ClassVar[tuple[Metric, ...]] = METRICS
     headline: ClassVar[str] = HEADLINE
+    unit_of_work: ClassVar[str] = "requests"
     highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
     example: ClassVar[str] = "tiers/rubis-hour"

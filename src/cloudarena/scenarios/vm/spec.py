@@ -223,6 +223,7 @@ class VmScenario(Scenario):
     kind: ClassVar[str] = "vm"
     measures: ClassVar[tuple[Metric, ...]] = METRICS
     headline: ClassVar[str] = HEADLINE
+    unit_of_work: ClassVar[str] = "VMs"
     highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
     example: ClassVar[str] = "vm/azure-like-10k"

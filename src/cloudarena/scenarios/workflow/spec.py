@@ -83,6 +83,7 @@ class WorkflowScenario(Scenario):
     kind: ClassVar[str] = "workflow"
     measures: ClassVar[tuple[Metric, ...]] = METRICS
     headline: ClassVar[str] = HEADLINE
+    unit_of_work: ClassVar[str] = "workflows"
     highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
     plots: ClassVar[tuple[Plot, ...]] = PLOTS
     example: ClassVar[str] = "workflow/demo"
