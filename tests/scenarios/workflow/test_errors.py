@@ -399,7 +399,7 @@ def test_a_replay_may_be_in_any_order(tmp_path: Path) -> None:
     [
         ("0,0,s,0,0,1\n0,1,s,1,1,1\n", "has no placement for function 0 of workflow 1"),
         ("0,0,s,0,0,1\n0,0,s,0,0,2\n", "line 3: function: 0 stands twice"),
-        ("0,0,s,0,0,1\n2,0,s,0,0,1\n", "line 3: workflow: 2 is not in the workload"),
+        ("0,0,s,0,0,1\n2,0,s,0,0,1\n", "line 3: workflow: '2' is not in the workload"),
         ("a,0,s,0,0,1\n", "line 2: workflow: 'a' is not in the workload"),
         ("0,0,t,0,0,1\n", "line 2: server_type 't', server 0, numa_node 0 is not in the cluster"),
         ("0,0,s,2,0,1\n", "line 2: server_type 's', server 2, numa_node 0 is not in the cluster"),

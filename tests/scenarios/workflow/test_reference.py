@@ -36,7 +36,7 @@ from . import reference
 from .cases import Case, cases
 from .reference_policies import check_choice
 
-Placement = tuple[int, int]
+Placement = tuple[int, ...]
 Choose = Callable[[WorkflowDecision, reference.Question], Placement]
 
 
@@ -203,6 +203,7 @@ def placement_row(function: reference.Function) -> dict[str, Any]:
         "server": function.node.server.number,
         "numa_node": function.node.number,
         "memory": function.memory,
+        "not_before": None if function.not_before is None else Fraction(function.not_before),
     }
 
 
@@ -261,7 +262,7 @@ def in_step(spec: WorkflowScenario, run: WorkflowSimulation, case: Case, choose:
             assert decision is not None, "the reference has a decision and the kernel has none"
             check_decision(decision, question, close)
             placement = choose(decision, question)
-            if would_stand_still(question, *placement):
+            if would_stand_still(question, *placement[:2]):
                 with pytest.raises(InvalidAction, match="less than one operation a second"):
                     run.apply(placement)
                 placement = freest(question)
@@ -288,7 +289,10 @@ def freest(question: reference.Question) -> Placement:
 
 
 def anywhere(seed: int, crowding: float) -> Choose:
-    """Any node, mostly one of the first two; as much as is needed, all, what is free, or less."""
+    """Any node, mostly one of the first two; as much as is needed, all, what is free, or less.
+
+    Some are held back: to a time in the past, to now, or for some seconds.
+    """
     rng = random.Random(seed)
 
     def choose(decision: WorkflowDecision, question: reference.Question) -> Placement:
@@ -300,7 +304,11 @@ def anywhere(seed: int, crowding: float) -> Choose:
         memory = rng.choice(
             [needed, needed, node.memory, node.free_memory(), needed // 2, rng.randint(1, 16)]
         )
-        return place, min(max(memory, 1), node.memory)
+        placement = place, min(max(memory, 1), node.memory)
+        if rng.random() < 0.7:
+            return placement
+        later = rng.choice([-1.0, 0.0, 0.5, 1.0, 2.0, rng.uniform(0.0, 20.0)])
+        return *placement, decision.now + later
 
     return choose
 
@@ -346,6 +354,7 @@ def test_a_replay_gives_the_tables_of_the_reference(case: Case, seed: int) -> No
         (row["workflow"], row["function"]): (
             nodes[row["server_type"], row["server"], row["numa_node"]],
             row["memory"],
+            *([] if row["not_before"] is None else [row["not_before"]]),
         )
         for row in played.tables["functions"].to_pylist()
     }

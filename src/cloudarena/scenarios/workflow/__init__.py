@@ -1,6 +1,6 @@
 """Where serverless workflow functions run on NUMA servers rented by the hour."""
 
-from cloudarena.scenarios.workflow import plans  # noqa: F401 registers its policies
+from cloudarena.scenarios.workflow import heft, replay  # noqa: F401 they register policies
 from cloudarena.scenarios.workflow.kernel import finish_forecast, last_completion
 from cloudarena.scenarios.workflow.policies import enough_memory, policy
 from cloudarena.scenarios.workflow.simulation import WorkflowDecision, WorkflowSimulation

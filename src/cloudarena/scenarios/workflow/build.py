@@ -133,7 +133,7 @@ def _demand(scenario: WorkflowScenario, workload: WorkflowWorkload) -> Demand:
     rank = np.empty(len(ids), np.int64)
     rank[by_id] = offsets(sizes[by_id])[:-1]
     place = np.empty(len(ids), np.int64)
-    place[by_id] = np.arange(len(ids))
+    place[by_id] = ids[by_id] if ids.dtype.kind == "i" else np.arange(len(ids))
     return Demand(
         arrival=workload.arrival,
         place=place,

@@ -5,8 +5,8 @@ of events at one instant:
 
 1. Containers complete; functions whose predecessors have all completed are submitted.
 2. Containers that wait for memory on those nodes start, in the order of their queue.
-3. Containers whose data has got there are created, in the order of their decisions: one that fits
-   starts, else it waits for memory.
+3. Containers whose data has got there, and which are not held back longer, are created, in the
+   order of their decisions: one that fits starts, else it waits for memory.
 4. Workflows arrive; their functions without predecessors are submitted.
 5. Submissions are decided, by workflow and function. A container without anything to wait for is
    created at once.
@@ -40,9 +40,9 @@ from cloudarena.engine.sharing import (
 from cloudarena.scenarios.workflow.state import Demand, Function, Nodes, Rules, World
 
 LONGEST_S = 1e10
-"""No function may take longer, in seconds: 300 years."""
+"""No function may take longer, or be held back longer, in seconds: 300 years."""
 
-ENDED, DECIDE, FULL, NO_SUCH_NODE, BAD_MEMORY, TOO_SLOW = range(6)
+ENDED, DECIDE, FULL, NO_SUCH_NODE, BAD_MEMORY, TOO_SLOW, BAD_START = range(7)
 """Where a run stands; from NO_SUCH_NODE on, why an action is not allowed."""
 
 
@@ -407,8 +407,8 @@ def fill_slot(world: World, slot: int, node: int, memory: int) -> None:
 
 
 @inner
-def place(world: World, slot: int, node: int) -> None:
-    """Sends the pending function, in its slot, to a node."""
+def place(world: World, slot: int, node: int, not_before: float) -> None:
+    """Sends the pending function, in its slot, to a node; it is created at a time or later."""
     clock, nodes, servers, totals = world.clock[0], world.nodes, world.servers, world.totals[0]
     number, now, server = clock.pending, clock.now, world.nodes.server[node]
     cold_start = 0.0
@@ -417,7 +417,7 @@ def place(world: World, slot: int, node: int) -> None:
         servers.boot_end[server] = now + cold_start
         totals.cold_starts += 1
     transfer = nodes.transfer[node]
-    creation = max(now, servers.boot_end[server]) + transfer
+    creation = max(max(now, servers.boot_end[server]) + transfer, not_before)
     totals.transfer_s += transfer
     world.progress.node[number] = node
     nodes.begin[slot] = creation
@@ -426,6 +426,7 @@ def place(world: World, slot: int, node: int) -> None:
         placement = world.placements[number]
         placement.memory = nodes.sharing.slot_allocated[slot]
         placement.submission = now
+        placement.not_before = not_before
         placement.cold_start = cold_start
         placement.transfer = transfer
     if creation > now:
@@ -458,10 +459,11 @@ def is_full(world: World) -> bool:
 
 
 @inlined
-def act(world: World, node: int, memory: int) -> int:
+def act(world: World, node: int, memory: int, not_before: float) -> int:
     """Takes an action on the pending function, if there is one, and moves on.
 
-    Returns where the run stands then, or why the action may not be taken.
+    Returns where the run stands then, or why the action may not be taken. Any time before now,
+    minus infinity too, holds nothing back.
     """
     clock, nodes = world.clock[0], world.nodes
     number = clock.pending
@@ -469,11 +471,13 @@ def act(world: World, node: int, memory: int) -> int:
         return advance(world)
     if is_full(world):
         return FULL
-    clock.node, clock.memory = node, memory
+    clock.node, clock.memory, clock.not_before = node, memory, not_before
     if node < 0 or node >= len(nodes.server):
         return NO_SUCH_NODE
     if memory < 1 or memory > nodes.memory[node]:
         return BAD_MEMORY
+    if not not_before <= clock.now + LONGEST_S:  # NaN is not allowed either
+        return BAD_START
     slot = world.containers.spare[clock.spare - 1]
     fill_slot(world, slot, node, memory)
     # Never more threads than these run beside it, before others are let in on the same terms.
@@ -483,7 +487,7 @@ def act(world: World, node: int, memory: int) -> int:
     if speed * LONGEST_S < world.demand.computation[number]:
         return TOO_SLOW
     clock.spare -= 1
-    place(world, slot, node)
+    place(world, slot, node, not_before)
     return advance(world)
 
 
@@ -512,5 +516,5 @@ def play(world: World, policy: Any, rng: np.random.Generator) -> int:
             return FULL
         function = function_of(world.clock, world.demand, world.rules)
         node, memory = policy(nodes, function, rng)
-        status = act(world, node, memory)
+        status = act(world, node, memory, -np.inf)
     return status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -28,7 +29,9 @@ from cloudarena.scenarios.workflow.tables import make_tables
 class WorkflowDecision:
     """Which NUMA node runs this function, with how much memory?
 
-    The action is ``(node, memory in MB)``, any whole number of MB up to the memory of the node.
+    The action is ``(node, memory in MB)``, any whole number of MB up to the memory of the node, or
+    ``(node, memory, not_before)``: a container whose data is there earlier is created at that time
+    in seconds, not before. The server boots and is rented all the same.
     The arrays are read-only views that change with the next ``apply``.
     """
 
@@ -41,6 +44,12 @@ class WorkflowDecision:
         self.now = self.function.now
         self.nodes = run.locked_nodes
         self.rng = run.rng
+
+    @property
+    def workflow_id(self) -> Any:
+        """What the function's workflow is called in tables and in files for replay."""
+        workflow = self._run.world.demand.workflow[self.function.number]
+        return self._run.workload.workflow_ids[int(workflow)].as_py()
 
     @property
     def valid(self) -> NDArray[np.bool_]:
@@ -126,7 +135,8 @@ class WorkflowSimulation(CompiledRun):
 
     @cached_property
     def _act(self) -> Any:
-        return compiled_step(kernel.act, numba.typeof(self.world), numba.int64, numba.int64)
+        types = numba.int64, numba.int64, numba.float64
+        return compiled_step(kernel.act, numba.typeof(self.world), *types)
 
     @cached_property
     def _function_of(self) -> Any:
@@ -135,7 +145,7 @@ class WorkflowSimulation(CompiledRun):
         return compiled_step(kernel.function_of, *(numba.typeof(part) for part in parts))
 
     def _first_decision(self) -> int:
-        return int(self._act(self.world, -1, 0))
+        return int(self._act(self.world, -1, 0, -math.inf))
 
     def _make_room(self) -> None:
         """Doubles the room for containers, leases and moments."""
@@ -171,6 +181,11 @@ class WorkflowSimulation(CompiledRun):
             return (
                 f"memory {memory} is not allowed: 1 to {nodes.memory[node]} MB, as node {node} has"
             )
+        if status == kernel.BAD_START:
+            return (
+                f"not_before {clock['not_before']:g} is not allowed: a time in seconds, at most "
+                f"{kernel.LONGEST_S:g} from now on"
+            )
         return (
             f"node {node} with {memory} MB is not allowed: beside {nodes.assigned[node]} other "
             f"threads the function would take more than {kernel.LONGEST_S:g} s, or for ever"
@@ -190,9 +205,13 @@ def _longer(values: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate((values, np.zeros_like(values)))
 
 
-def _placement(action: Any) -> tuple[int, int]:
-    if isinstance(action, (tuple, list)) and len(action) == 2:
-        node, memory = action
-        if is_whole(node) and is_whole(memory):
-            return int(node), int(memory)
-    raise InvalidAction(f"action {action!r} is not allowed: (node, memory in MB)")
+def _placement(action: Any) -> tuple[int, int, float]:
+    if isinstance(action, (tuple, list)) and len(action) in (2, 3):
+        node, memory, *rest = action
+        (not_before,) = rest or (-math.inf,)
+        is_time = isinstance(not_before, (float, np.floating)) or is_whole(not_before)
+        if is_whole(node) and is_whole(memory) and is_time:
+            return int(node), int(memory), float(not_before)
+    raise InvalidAction(
+        f"action {action!r} is not allowed: (node, memory in MB) or (node, memory, not_before)"
+    )
