@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,7 +17,16 @@ from cloudarena.scenarios.tiers import fleet, kernel
 from cloudarena.scenarios.tiers.build import build_world, with_slots
 from cloudarena.scenarios.tiers.metrics import cost_usd, keeps_sla, measure
 from cloudarena.scenarios.tiers.spec import TiersScenario
-from cloudarena.scenarios.tiers.state import BLOCKED, BOOTING, MEASURED, OFF, SERVED, SIZES, UP
+from cloudarena.scenarios.tiers.state import (
+    BLOCKED,
+    BOOTING,
+    IN_SYSTEM,
+    MEASURED,
+    OFF,
+    SERVED,
+    SIZES,
+    UP,
+)
 from cloudarena.scenarios.tiers.tables import make_tables
 
 Counts = NDArray[np.int64]
@@ -64,8 +74,8 @@ class Period(NamedTuple):
 
     @property
     def response_mean_s(self) -> float:
-        """The mean response time; 0 if nothing was served."""
-        return float(self.responses.mean()) if len(self.responses) else 0.0
+        """The mean response time of the served requests; NaN if nothing was served."""
+        return float(self.responses.mean()) if len(self.responses) else math.nan
 
 
 class TiersDecision:
@@ -106,6 +116,8 @@ class TiersSimulation(Simulation):
         self.counts: Counts = np.zeros((len(scenario.tiers), 2), np.int64)
         """VMs in force, (tier, size)."""
         self.changes = 0
+        self._oldest = 0
+        """No request before this one is in the service."""
         self.limits = read_only(
             np.array([[tier.fat.max, tier.thin.max] for tier in scenario.tiers], np.int64)
         )
@@ -153,6 +165,14 @@ class TiersSimulation(Simulation):
         """How many requests were blocked so far, from a request on."""
         return int((self.world.requests["state"][first:] == BLOCKED).sum())
 
+    def waited(self, first: int) -> NDArray[np.float64]:
+        """How long each request has been there that is in the service, from a request on."""
+        first = max(first, self._oldest)
+        requests = self.world.requests[first : self.world.clock[0]["arrived"]]
+        there = requests["state"] == IN_SYSTEM
+        times: NDArray[np.float64] = self.now - requests["arrival"][there]
+        return times
+
     def rented_minutes(self) -> tuple[float, float]:
         """Minutes of fat and thin VMs so far."""
         time = min(self.now, self.scenario.duration_s)
@@ -177,8 +197,10 @@ class TiersSimulation(Simulation):
         kernel.run_until(self.world, end)
         requests = int(clock["arrived"]) - arrived
         held_at_end = self.world.tiers["held"].copy()
+        self._oldest = self._first_in_system()
         if number + 1 == self.scenario.periods:
             kernel.run_until(self.world, np.inf)
+            self._oldest = len(self.world.requests)
         measured = self._measure()
         seen = {name: value - self._measured[name] for name, value in measured.items()}
         responses, cost = self.world.responses[done : clock["done"]], cost_usd(self)
@@ -201,11 +223,19 @@ class TiersSimulation(Simulation):
             requests=requests,
             responses=responses,
             cost_usd=cost - self._paid,
-            keeps_sla=keeps_sla(self, responses),
+            keeps_sla=keeps_sla(
+                self.scenario.sla, responses, int(seen["blocked"].sum()), self.waited(0)
+            ),
         )
         self.periods.append(locked(period))
         self.rates[number] = period.rate
         self._measured, self._paid = measured, cost
+
+    def _first_in_system(self) -> int:
+        """The first request that is in the service; those before it need not be looked at."""
+        arrived = int(self.world.clock[0]["arrived"])
+        there = self.world.requests["state"][self._oldest : arrived] == IN_SYSTEM
+        return self._oldest + int(np.argmax(there)) if there.any() else arrived
 
     def _measure(self) -> dict[str, NDArray[Any]]:
         """What was measured of the tiers from the begin of the run."""

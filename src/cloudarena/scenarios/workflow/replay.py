@@ -18,7 +18,8 @@ from cloudarena.workloads.columns import check_filled
 class Replay(DecisionFile):
     """Placements from a file: columns workflow, function, server_type, server, numa_node, memory.
 
-    A column not_before, where a cell may be empty, says until when a function is held back. The ``decisions`` and ``functions`` tables of any run are such files.
+    A column not_before, where a cell may be empty, says until when a function is held back. The
+    ``decisions`` and ``functions`` tables of any run are such files.
     """
 
     def __init__(self, path: Path) -> None:
