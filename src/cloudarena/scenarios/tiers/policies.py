@@ -5,6 +5,7 @@ Parameters follow the name: ``model-based:margin=1.3:forecast=last``.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -280,12 +281,16 @@ class Replay(DecisionFile):
     def start(self, scenario: Any, seed: int) -> None:
         """Finds the tiers of the file in the scenario."""
         number = {tier.name: k for k, tier in enumerate(scenario.tiers)}
-        self._changes = deque()
+        changes: list[tuple[float, int, int, int]] = []
         for row, values in self._rows():
             if values["tier"] not in number:
                 raise self._error(f"tier: {values['tier']!r} is not in the scenario", row)
+            if not math.isfinite(values["time_s"]):
+                raise self._error(f"time_s: {values['time_s']} is not allowed: a number", row)
             change = (values["time_s"], number[values["tier"]], values["fat"], values["thin"])
-            self._changes.append(change)
+            changes.append(change)
+        # Rows of one time in the order of the file, since the last one holds.
+        self._changes = deque(sorted(changes, key=lambda change: change[0]))
 
     def __call__(self, decision: Any) -> Counts:
         """The VMs in force, with the file's rows up to now."""
