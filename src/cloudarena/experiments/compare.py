@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from cloudarena.catalogue import load
 from cloudarena.contract import Metric, Policy, Scenario, TradeOff
 from cloudarena.errors import CloudarenaError
-from cloudarena.experiments.pool import check_workers, compile_once, in_parallel
+from cloudarena.experiments.pool import compile_once
 from cloudarena.experiments.simulate import simulate
+from cloudarena.parallel import check_workers, in_parallel
 from cloudarena.policies import policy_name
 
 if TYPE_CHECKING:
