@@ -116,7 +116,7 @@ def stop_workers() -> None:
     for process in list((pool._processes or {}).values()):
         with contextlib.suppress(OSError, ValueError):
             process.kill()
-    pool.shutdown(wait=False, cancel_futures=True)
+    pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _begin_worker() -> None:
