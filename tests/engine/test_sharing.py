@@ -338,3 +338,13 @@ def test_a_forecast_is_what_happens_if_nothing_else_comes(plan: Plan, seen: int)
     after = [values for values in sharing if isinstance(values, np.ndarray)][:-3]
     for old, new in zip(before, after, strict=True):
         assert np.array_equal(old, new) or new is sharing.slot_next or new is sharing.slot_before
+
+
+def test_in_a_forecast_who_finishes_makes_room_for_who_begins_at_that_instant() -> None:
+    """Were both there for an instant, one operation a second among two threads would be none."""
+    sharing = node_of(cores=1, speed=1)
+    start(sharing, 0, 0.0, Container(threads=1, work=5))
+    fill(sharing, 1, Container(threads=1, work=3))
+    begins = np.zeros(16)
+    begins[1] = 5.0
+    assert forecast(sharing, 0, NONE, begins, 1) == 8.0
