@@ -341,10 +341,11 @@ def test_a_forecast_is_what_happens_if_nothing_else_comes(plan: Plan, seen: int)
 
 
 def test_in_a_forecast_who_finishes_makes_room_for_who_begins_at_that_instant() -> None:
-    """Were both there for an instant, one operation a second among two threads would be none."""
-    sharing = node_of(cores=1, speed=1)
-    start(sharing, 0, 0.0, Container(threads=1, work=5))
-    fill(sharing, 1, Container(threads=1, work=3))
+    """Were both there for an instant, two operations a second among three threads would be none."""
+    sharing = node_of(cores=2, speed=1)
+    start(sharing, 0, 0.0, Container(work=5))
+    start(sharing, 1, 0.0, Container(work=2))
+    fill(sharing, 2, Container(work=6, threads=2))
     begins = np.zeros(16)
-    begins[1] = 5.0
-    assert forecast(sharing, 0, NONE, begins, 1) == 8.0
+    begins[2] = 5.0
+    assert forecast(sharing, 0, NONE, begins, 2) == 8.0
