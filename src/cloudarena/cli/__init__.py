@@ -29,25 +29,23 @@ def _run() -> None:
     from cloudarena.errors import CloudarenaError
 
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(prog_name="cloudarena", standalone_mode=False))
     except CloudarenaError as error:
         _stop(str(error))
     except UsageError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":
-            with contextlib.redirect_stdout(sys.stderr):
-                error.show()
-            sys.exit(error.exit_code)
         _stop(usage_line(error, sys.argv[1:]))
     except MemoryError as error:
         _stop(
             f"memory does not suffice: {str(error) or 'it ran out'}. "
             "Take a smaller workload, a shorter run, record=none, or fewer --workers"
         )
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            sys.stderr.close()
+            sys.exit(141)
+        _stop(f"{error.filename or 'a file'}: cannot be used: {error.strerror or error}")
     except typer.Abort:  # interrupted
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
 
 
 def _listen() -> None:
@@ -64,6 +62,8 @@ def _end(number: int, frame: Any) -> NoReturn:
 
 
 def _stop(message: str) -> NoReturn:
+    from cloudarena.errors import elided
+
     for line in message.splitlines():
-        print(f"error: {line}", file=sys.stderr)
+        print(f"error: {elided(line)}", file=sys.stderr)
     sys.exit(2)

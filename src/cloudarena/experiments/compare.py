@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CONFIDENCE = 0.95
+MOST_REPLICATIONS = 1_000_000
 
 Verdict = Literal["better", "worse", "no difference", ""]
 
@@ -228,8 +229,10 @@ def compare(
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
-    if replications < 1:
-        raise CloudarenaError(f"replications: {replications} is not allowed: at least 1")
+    if not 1 <= replications <= MOST_REPLICATIONS:
+        raise CloudarenaError(
+            f"replications: {replications} is not allowed: 1 to {MOST_REPLICATIONS:,}"
+        )
     check_workers(workers)
     chosen = list(policies or scenario.compared_policies())
     names = tuple(policy_name(policy) for policy in chosen)
