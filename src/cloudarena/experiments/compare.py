@@ -229,10 +229,11 @@ def compare(
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
-    if not 1 <= replications <= MOST_REPLICATIONS:
-        raise CloudarenaError(
-            f"replications: {replications} is not allowed: 1 to {MOST_REPLICATIONS:,}"
-        )
+    if replications < 1:
+        raise CloudarenaError(f"replications: {replications} is not allowed: at least 1")
+    if replications > MOST_REPLICATIONS:
+        most = f"at most {MOST_REPLICATIONS:,}"
+        raise CloudarenaError(f"replications: {replications} is not allowed: {most}")
     check_workers(workers)
     chosen = list(policies or scenario.compared_policies())
     names = tuple(policy_name(policy) for policy in chosen)
