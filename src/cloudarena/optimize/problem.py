@@ -62,6 +62,8 @@ class Problem(ABC):
     objectives: tuple[Objective, ...]
     common_random_numbers: bool = True
     """Whether replication r is the same randomness for all designs."""
+    how_to_sample: str = "in a study, sample: 1000"
+    """What a user writes to look at some of the designs only."""
 
     @abstractmethod
     def simulate(self, designs: Ints, replications: Ints) -> Floats:
@@ -124,7 +126,7 @@ class Problem(ABC):
         if self.size > MOST_DESIGNS:
             raise SpecError(
                 f"designs: {self.size:,} are too many to try each: at most {MOST_DESIGNS:,}; "
-                "take a sample of them"
+                f"take a sample of them: {self.how_to_sample}"
             )
         return np.arange(self.size)
 
@@ -248,6 +250,7 @@ class Subset(Problem):
         self.size = len(self.numbers)
         self.objectives = problem.objectives
         self.common_random_numbers = problem.common_random_numbers
+        self.how_to_sample = problem.how_to_sample
 
     def simulate(self, designs: Ints, replications: Ints) -> Floats:
         """The values in the whole problem."""
@@ -270,6 +273,7 @@ class SomeObjectives(Problem):
         self.size = problem.size
         self.objectives = tuple(objectives)
         self.common_random_numbers = problem.common_random_numbers
+        self.how_to_sample = problem.how_to_sample
         names = [objective.name for objective in problem.objectives]
         self._columns = [names.index(objective.name) for objective in objectives]
 
