@@ -15,6 +15,8 @@ Spec = Annotated[
     str, typer.Argument(metavar="SPEC", help="A name of the catalogue, or a YAML file.")
 ]
 Seed = Annotated[int, typer.Option(help="Decides everything that is random.")]
+NOT_IN_FILE = "not_in_file"
+"""The key of what ``trace describe`` shows and a trace does not tell: figures, and why."""
 Overrides = Annotated[
     list[str] | None,
     typer.Option(

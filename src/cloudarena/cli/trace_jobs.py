@@ -263,6 +263,26 @@ GENERATORS: Mapping[str, Callable[..., None]] = {
 }
 
 
+NOBODY = {"users": "not told: one user for all", "gang_tasks": "not told: none"}
+NO_EDGES = {"edges": "not told: none"}
+NOT_TOLD: Mapping[str, Mapping[str, str]] = {
+    "cloudsimpy-csv": NOBODY,
+    "alibaba-2018": NOBODY,
+    "swf": {"gang_tasks": "set: the processors of a job start together", **NO_EDGES},
+    "borg-2019": {**NOBODY, **NO_EDGES},
+    "openb-jobs": {**NOBODY, **NO_EDGES},
+    "openb": {**NOBODY, **NO_EDGES},
+}
+"""What formats and sources do not tell, by figure."""
+
+
+def not_told(name: str, seed: int) -> dict[str, str]:
+    """The figures that a format or a source of specs does not tell, and where they come from."""
+    if name in GENERATORS:
+        return {"all": f"drawn by the generator {name} under seed {seed}"}
+    return dict(NOT_TOLD.get(name, {}))
+
+
 def _generated(workload: JobWorkload, out: Path, as_json: bool) -> None:
     counts = {"jobs": len(workload.submit), "tasks": len(workload.instances)}
     _write(workload, counts, out, 0, None, as_json)

@@ -140,6 +140,20 @@ CONVERTERS: Mapping[str, Callable[..., None]] = {
 GENERATORS: Mapping[str, Callable[..., None]] = {"azure-like": generate_azure_like}
 
 
+CONSTANT = "set: every VM uses the same share of its cores, always"
+NOT_TOLD: Mapping[str, Mapping[str, str]] = {
+    "openb": {"readings": CONSTANT, "cpu_percent_mean": CONSTANT, "categories": "set: by qos"},
+}
+"""What sources do not tell, by figure."""
+
+
+def not_told(name: str, seed: int) -> dict[str, str]:
+    """The figures that a source of specs does not tell, and where they come from."""
+    if name in GENERATORS:
+        return {"all": f"drawn by the generator {name} under seed {seed}"}
+    return dict(NOT_TOLD.get(name, {}))
+
+
 def _report(summary: Mapping[str, int], out: Path, as_json: bool) -> None:
     """Says what was made, and where."""
     if as_json:

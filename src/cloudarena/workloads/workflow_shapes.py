@@ -120,3 +120,8 @@ def draw_workflows(
             rng = stream(seed, f"resources/{shape}/{k}")
             made.append(template_of(timed, rng, resources, single_core_speed))
     return by_law(made, workflows, seed, arrivals, rate, single_core_speed)
+
+
+def shapes_not_told(seed: int) -> tuple[tuple[str, str], ...]:
+    """That all is drawn."""
+    return (("all", f"drawn by the generator of shapes under seed {seed}"),)
