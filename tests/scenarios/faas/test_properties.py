@@ -122,7 +122,7 @@ def test_responses_come_from_the_replica_that_served():
         ),
         (
             {"devices.types": {"nuc": 10**5}, "topology": "city"},
-            "^devices: 100,000 is not allowed: at most 10,000",
+            "^topology: routes of devices and zones: 4,000,000,000 is not allowed: at most",
         ),
         (
             {

@@ -36,10 +36,12 @@ if TYPE_CHECKING:
 MOST_STEPS = 10_000_000
 """Samples, or ticks of a scaler, of a run."""
 MOST_NODES = 200_000
-MOST_LINKED_NODES = 10_000
-"""With a topology: routes grow with nodes times zones."""
 MOST_PAIRS = 20_000_000
-"""Functions times nodes, and zones times nodes."""
+"""Functions times nodes."""
+MOST_ROUTES = 10_000_000
+"""To and from each zone for each node; each takes half a kilobyte."""
+NODES_OF_A_ZONE, REGIONS = 10, 10
+"""About so many nodes has a zone that follows from the devices; regions, unless they are given."""
 MOST_PLACEMENTS = 1_000_000_000
 """Replicas at the start times nodes, which are looked at for each."""
 MOST_REQUESTS = 10_000_000_000
@@ -114,7 +116,7 @@ class Contention(Spec):
     """How invocations on a node slow each other down; see the page of the scenario."""
 
     model: Literal["shared", "none"] = "shared"
-    memory_saturation: float = Field(0.8, gt=0, le=1)
+    memory_saturation: float = Field(0.8, ge=1e-6, le=1)
     """The share of a device's cores whose memory-bound work saturates the memory bus."""
 
 
@@ -217,18 +219,19 @@ class FaasScenario(Scenario):
     @model_validator(mode="after")
     def _a_run_can_hold_it(self) -> FaasScenario:
         """Numbers that would fill the memory, or take for ever, are refused before anything is."""
-        nodes, linked = self.devices.number, self.topology.kind != "none"
+        nodes, kind = self.devices.number, self.topology.kind
         start = sum(
             f.scaling.minimum if f.scaling.start is None else f.scaling.start
             for f in self.functions
         )
         samples = self.duration_s / self.sample_s if self.record == "full" else 0.0
         requests = 0.0 if self.trace is not None else self._expected_requests()
-        zones = (self.topology.cells or 0) if linked else 0
+        zones = REGIONS if kind == "cloud-regions" else nodes // NODES_OF_A_ZONE
+        zones = 0 if kind == "none" else self.topology.cells or zones
         for key, value, most in (
-            ("devices", nodes, MOST_LINKED_NODES if linked else MOST_NODES),
+            ("devices", nodes, MOST_NODES),
             ("functions times devices", len(self.functions) * nodes, MOST_PAIRS),
-            ("topology.cells times devices", zones * nodes, MOST_PAIRS),
+            ("topology: routes of devices and zones", 4 * zones * nodes, MOST_ROUTES),
             ("replicas at the start times devices", start * nodes, MOST_PLACEMENTS),
             ("requests", requests, MOST_REQUESTS),
             ("record: full, samples times devices", samples * nodes, MOST_ROWS),
