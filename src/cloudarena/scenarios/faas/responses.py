@@ -1,17 +1,45 @@
-"""Response times that are no longer kept one by one: how many there were of each length."""
+"""Response times: how long requests took, those without an answer included.
+
+A request that is in the system has waited so long, and its response time is longer: it is censored.
+With some always under way at the end of a run, means and percentiles are those of the product-limit
+estimate (Kaplan and Meier 1958): what is censored early counts, from then on, like the others that
+took at least as long. A percentile that would fall among the censored, if they took for ever, is
+only known as a lower bound, and marked as such: its value if all ended now. So is the mean if the
+longest time is censored, or more than a twentieth of all.
+
+Response times that are no longer kept one by one are counted by their length.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
+
+from cloudarena.measures import AtLeast, censored_mean, censored_quantiles
 
 QUANTILES = (0.5, 0.95, 0.99)
 LEAST_S = 1e-6
 """Shorter times count as this one."""
 STEP = 1e-3
 """The lengths that count as one differ by so much, in their natural logarithm."""
+MOST_CENSORED = 0.05
+"""The share of requests without an answer up to which the mean is estimated."""
 BINS = 1 << 16
 """More than there are from a microsecond to a billion years."""
+
+Seconds = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+class ResponseTimes(NamedTuple):
+    """In seconds: NaN without requests, an ``AtLeast`` where only a lower bound is known."""
+
+    mean: float
+    p50: float
+    p95: float
+    p99: float
 
 
 class Responses:
@@ -21,7 +49,7 @@ class Responses:
         self._keys = np.empty(0, np.int64)  # function * BINS + length, rising
         self._counts = np.empty(0, np.int64)
 
-    def add(self, seconds: NDArray[np.float64], functions: NDArray[np.int32]) -> None:
+    def add(self, seconds: Seconds, functions: NDArray[np.int32]) -> None:
         """Counts response times of functions."""
         lengths = np.log(np.maximum(seconds, LEAST_S) / LEAST_S) / STEP
         keys, counts = np.unique(
@@ -32,24 +60,51 @@ class Responses:
         counts = np.concatenate((self._counts, counts))
         self._counts = np.bincount(place, counts, len(self._keys)).astype(np.int64)
 
-    def quantiles_s(
-        self, seconds: NDArray[np.float64], function: int | None = None
-    ) -> NDArray[np.float64]:
-        """The 50th, 95th and 99th percentile of these and what was counted; zeros if none were.
+    def times_s(
+        self, seconds: Seconds, waited: Seconds, function: int | None = None
+    ) -> ResponseTimes:
+        """The mean and percentiles of these and what was counted.
 
-        Exact if nothing was counted; else within half a step, 0.05 %.
+        Args:
+            seconds: response times beside those that were counted.
+            waited: how long the requests without an answer have waited.
+            function: of which counts are taken; all by default.
+
+        Exact if nothing was counted; else each time is within half a step, 0.05 %.
         """
         keys, counts = self._keys, self._counts
         if function is not None:
             own = keys // BINS == function
             keys, counts = keys[own], counts[own]
-        if len(keys) == 0:
-            if len(seconds) == 0:
-                return np.zeros(len(QUANTILES))
-            return np.asarray(np.quantile(seconds, QUANTILES), np.float64)
+        if len(keys) == 0 and len(waited) == 0:
+            return ResponseTimes(
+                censored_mean(seconds), *censored_quantiles(seconds, (), QUANTILES)
+            )
         middles = LEAST_S * np.exp((keys % BINS + 0.5) * STEP)
         values = np.concatenate((middles, seconds))
-        order = np.argsort(values, kind="stable")
-        below = np.cumsum(np.concatenate((counts, np.ones(len(seconds), np.int64)))[order])
-        ranks = np.asarray(QUANTILES) * (below[-1] - 1)
-        return np.asarray(values[order][np.searchsorted(below, ranks, side="right")], np.float64)
+        return _estimate(values, np.concatenate((counts, np.ones(len(seconds), np.int64))), waited)
+
+
+def _estimate(values: Seconds, counts: Counts, waited: Seconds) -> ResponseTimes:
+    """Of values that were there so many times, and of some that are longer than they waited."""
+    times = np.concatenate((values, waited))
+    numbers = np.concatenate((counts, np.ones(len(waited), np.int64)))
+    ended = np.repeat([True, False], (len(values), len(waited)))
+    order = np.lexsort((~ended, times))  # at one length, what has ended first
+    times, numbers, ended = times[order], numbers[order], ended[order]
+    upto = np.cumsum(numbers)
+    at_risk = upto[-1] - upto + numbers
+    survival = np.cumprod(np.where(ended, 1.0 - numbers / at_risk, 1.0))
+    open_ended = len(waited) / upto[-1]
+    found: list[float] = []
+    for level in QUANTILES:
+        place = np.searchsorted(-survival, -(1.0 - level + 1e-12))
+        if level <= 1.0 - open_ended and place < len(times):
+            found.append(float(times[place]))
+        else:
+            found.append(AtLeast(times[np.searchsorted(upto, level * upto[-1])]))
+    if survival[-1] > 0.0 or open_ended > MOST_CENSORED:
+        mean: float = AtLeast((times * numbers).sum() / upto[-1])
+    else:
+        mean = float(times @ -np.diff(survival, prepend=1.0))
+    return ResponseTimes(mean, *found)
