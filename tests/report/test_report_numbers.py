@@ -34,7 +34,7 @@ from cloudarena.report.numbers import format_estimate, format_number
         (1.2e-05, "1.2e-05"),
         (-2.2345e-07, "-2.23e-07"),
         (1.5e16, "1.5e+16"),
-        (math.nan, "n/a"),
+        (math.nan, "–"),
         (math.inf, "∞"),
         (-math.inf, "-∞"),
     ],
