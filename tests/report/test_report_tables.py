@@ -6,6 +6,8 @@ import pytest
 from rich.console import Console
 
 from cloudarena.contract import Result
+from cloudarena.measures import AtLeast
+from cloudarena.report.numbers import UNKNOWN
 from cloudarena.report.tables import comparison_tables, result_table
 
 TEN = tuple(f"policy-with-number-{k}" for k in range(10))
@@ -107,10 +109,11 @@ def test_markup_in_names_is_printed_as_it_is(made):
 
 def test_a_run_shows_each_metric_with_its_meaning(scenario):
     metrics = {metric.name: 0.0 for metric in scenario.measures}
-    metrics.update(requests=10_000, energy_kwh=9448.123, own_metric=np.nan)
+    metrics.update(requests=10_000, energy_kwh=9448.123, own_metric=np.nan, failed=AtLeast(12))
     result = Result(metrics, {}, "vm/azure-like-10k", 5, "best-fit")
     text = squeezed(printed([result_table(result, scenario)], 120))
     assert "vm/azure-like-10k: best-fit, seed 5" in text
     assert "requests 10,000 VM requests that arrived" in text
     assert "energy_kwh 9,448.1 lower energy of all machines" in text
-    assert "own_metric –" in text
+    assert f"own_metric {UNKNOWN}" in text
+    assert "failed > 12" in text

@@ -21,15 +21,16 @@ from cloudarena.experiments.estimates import (
     ROUNDING,
     Estimate,
     interval,
-    is_constant,
 )
-from cloudarena.experiments.pairs import Family, Pair, make_family
+from cloudarena.experiments.pairs import Family, Pair, is_fixed, make_family
 from cloudarena.measures import UNSERVED
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Verdict = Literal["better", "worse", "no difference", ""]
+DECISIVE_SHARE = 0.5
+"""Who leaves so much more of the work undone in each of several runs needs no test."""
 NEGLIGIBLE_SHARE = 0.001
 """Where no test can tell who serves less, a larger part of the work than this is a doubt."""
 
@@ -64,16 +65,15 @@ class Comparison:
 
     def is_fixed(self, policy: str) -> bool:
         """Whether all replications of a policy gave the same numbers, in every metric."""
-        k = self.policies.index(policy)
-        rows = (values[k] for values in self.values.values())
-        return self.replications > 1 and all(is_constant(r) or np.isnan(r).all() for r in rows)
+        return is_fixed(self.values, self.policies.index(policy))
 
     @cached_property
     def family(self) -> Family:
         """All pairs of policies in all metrics, tested together."""
         judged = [metric.name for metric in self.scenario.measures if metric.better]
         important = (self.scenario.headline, UNSERVED)
-        return make_family(self.values, self.bounds, judged, important)
+        decisive = {UNSERVED: DECISIVE_SHARE}
+        return make_family(self.values, self.bounds, judged, important, decisive)
 
     def estimate(self, policy: str, metric: str) -> Estimate:
         """The mean of a metric under a policy, over the replications in which it has a value."""
@@ -178,13 +178,18 @@ class Comparison:
         return (best, *(one for one in others if not self._is_beaten(one, metric, eligible)))
 
     def starred(self, metric: Metric) -> tuple[str, ...]:
-        """The leaders, where some other policy differs from them; none after one replication."""
+        """The leaders, where others differ from them; none after one replication.
+
+        The one that wins by the headline is starred in any case.
+        """
         leaders = self.leaders(metric)
         if not leaders or self.replications == 1:
             return ()
+        if metric.name == self.scenario.headline and self.winner(metric):
+            return leaders
         behind = [one for one in self.policies if one not in leaders]
-        differs = any(self.verdict(one, metric, leaders[0]) != "no difference" for one in behind)
-        return leaders if differs else ()
+        same = all(self.difference(one, metric.name, leaders[0]) == (0, 0, 0) for one in behind)
+        return () if same else leaders
 
     def winner(self, metric: Metric) -> str | None:
         """The policy that is better than all others in the running, if there is one.

@@ -52,9 +52,10 @@ def interval(values: NDArray[np.float64], level: float = CONFIDENCE) -> Estimate
         return Estimate(mean, math.nan, math.nan)
     if is_constant(values):
         return Estimate(float(values[0]), float(values[0]), float(values[0]))
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    half = float(t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5)
+    quantile = -float(stdtrit(len(values) - 1, (1 - level) / 2))
+    half = quantile * float(values.std(ddof=1)) / len(values) ** 0.5
     return Estimate(mean, mean - half, mean + half)
 
 

@@ -26,7 +26,9 @@ from cloudarena.experiments.estimates import (
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Basis = Literal["test", "constant", "none"]
+Basis = Literal["test", "constant", "every run", "none"]
+ENOUGH = 5
+"""So many equal numbers of random work are no accident; two or three counts are equal by chance."""
 Key = tuple[str, int, int]
 """A metric and the places of two policies, of which the one listed later comes first."""
 
@@ -39,7 +41,8 @@ class Pair(NamedTuple):
     replications: int
     """How many these are."""
     basis: Basis
-    """What a verdict rests on: a paired test, or the same numbers in all replications."""
+    """What a verdict rests on: a paired test; the same numbers in all replications; or a difference
+    so large in every single run that it needs no test."""
     sign: int
     """1 if the first is the larger, -1 if it is the smaller, 0 if nobody can tell."""
 
@@ -125,6 +128,7 @@ def make_family(
     bounds: Mapping[str, Bools],
     judged: Sequence[str],
     important: Sequence[str],
+    decisive: Mapping[str, float] | None = None,
 ) -> Family:
     """Compares all pairs of policies in all metrics.
 
@@ -133,21 +137,28 @@ def make_family(
         bounds: which of them are lower bounds; a metric that is not there has none.
         judged: the metrics that have a direction, and so verdicts.
         important: those of them that have half of the 5 %.
+        decisive: for some metrics, the difference that needs no test if every run shows it.
     """
+    fixed = [is_fixed(values, k) for k in range(len(next(iter(values.values()))))]
     pairs: dict[Key, Pair] = {}
     tests: dict[Key, PairedTest] = {}
     for name, rows in values.items():
         constant = [is_constant(row) for row in rows]
         for first in range(len(rows)):
             for second in range(first):
-                key = name, first, second
                 both = ~(np.isnan(rows[first]) | np.isnan(rows[second]))
                 change = differences(rows[first][both], rows[second][both])
-                pairs[key] = Pair(interval(change), len(change), "none", 0)
-                if len(change) > 1 and constant[first] and constant[second]:
-                    sign = int(np.sign(change[0]))
-                    pairs[key] = Pair(interval(change[:1].repeat(2)), len(change), "constant", sign)
-                elif len(change) > 1:
+                few = len(change) < ENOUGH and not (fixed[first] and fixed[second])
+                key = name, first, second
+                if len(change) < 2:
+                    pairs[key] = Pair(interval(change), len(change), "none", 0)
+                elif constant[first] and constant[second] and not few:
+                    same = Estimate(*change[:1].repeat(3).tolist())
+                    pairs[key] = Pair(same, len(change), "constant", int(np.sign(change[0])))
+                elif decisive and np.abs(change).min() >= decisive.get(name, math.inf):
+                    pairs[key] = _in_every_run(change)
+                else:
+                    pairs[key] = Pair(interval(change), len(change), "none", 0)
                     tests[key] = paired_test(change)
     replications = next(iter(values.values())).shape[1]
     in_family = [
@@ -167,6 +178,19 @@ def make_family(
         if key[0] in bounds:
             pairs[key] = _bounded(pair, *(bool(bounds[key[0]][k].any()) for k in key[1:]))
     return Family(pairs, len(in_family))
+
+
+def is_fixed(values: Mapping[str, Floats], policy: int) -> bool:
+    """Whether all replications of a policy gave the same numbers, in every metric."""
+    rows = [one[policy] for one in values.values()]
+    return len(rows[0]) > 1 and all(is_constant(row) or np.isnan(row).all() for row in rows)
+
+
+def _in_every_run(change: Floats) -> Pair:
+    """A pair whose difference is large in every run, and counts if it always has the same sign."""
+    sign = int(np.sign(change[0])) if (np.sign(change) == np.sign(change[0])).all() else 0
+    estimate = Estimate(float(change.mean()), float(change.min()), float(change.max()))
+    return Pair(estimate, len(change), "every run", sign)
 
 
 def _weights(metrics: Sequence[str], important: Sequence[str]) -> list[float]:

@@ -186,9 +186,9 @@ def reading_guide(comparison: Comparison) -> str:
         "Service comes first: a policy with a higher <code>unserved_share</code> than another, by "
         "the same tests, is <b>out of the running</b>: it gets no ★, is on no front and does not "
         "win, whatever else it saves. <code>--ignore-service</code> ranks it all the same.",
-        f"A <b>{UNKNOWN}</b> stands where there is no value, such as the mean over nothing served; <b>&gt; "
-        "x</b> is a lower bound, since some work had not finished. Who has no value does not lead, "
-        "and a bound is never called the lower of two.",
+        f"A <b>{UNKNOWN}</b> stands where there is no value, such as the mean over nothing served; "
+        "<b>&gt; x</b> is a lower bound, since some work had not finished. Who has no value does "
+        "not lead, and a bound is never called the lower of two.",
     ]
     return "".join(f"<li>{item}</li>" for item in items)
 
