@@ -125,6 +125,8 @@ def test_nothing_recorded_is_nothing_kept():
     empty = result(pa.array([], pa.float64()), pa.array([], pa.int64()), pa.array([], pa.float64()))
     assert empty.series("machines", every_s=5).num_rows == 0
     assert empty.series("machines", every=5).num_rows == 0
+    ticks = result(*(pa.array([], pa.int64()),) * 3, "tick", 300.0)
+    assert ticks.series("machines", every_s=5).column_names == ["time_s", "tick", "machine", "load"]
 
 
 @given(

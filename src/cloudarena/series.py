@@ -44,7 +44,8 @@ def resampled(
     if every is None and every_s is None:
         return _told(table, f"all {len(recorded):,} recorded times")
     if len(recorded) == 0:
-        return _told(table, "nothing: no time was recorded")
+        nothing = table if every_s is None else _with_column(table, "time_s", np.empty(0))
+        return _told(nothing, "nothing: no time was recorded")
     if every_s is None:
         assert every is not None
         grid, seconds = recorded[::every], None
@@ -55,10 +56,10 @@ def resampled(
     else:
         at = _seconds(table, name, recorded, first_row, tick_seconds)
         # A time of the grid that differs from a recorded one by rounding is that one.
-        slack = 1e-9 * every_s
-        count = math.floor((float(at[-1]) + slack) / every_s) + 1
-        _check_rows(count, len(np.unique(table[member].to_numpy(zero_copy_only=False))), every_s)
-        seconds = np.arange(count) * float(every_s)
+        slack = 1e-9 * every_s + 1e-12 * float(at[-1])
+        steps = (float(at[-1]) + slack) / every_s
+        _check_rows(steps, len(np.unique(table[member].to_numpy(zero_copy_only=False))), every_s)
+        seconds = np.arange(math.floor(steps) + 1) * float(every_s)
         last = np.searchsorted(at, seconds + slack, side="right") - 1
         seconds, last = seconds[last >= 0], last[last >= 0]
         grid = recorded[last]
@@ -86,11 +87,11 @@ def _is_number(value: Any, kind: type) -> bool:
     return is_number and math.isfinite(float(value))
 
 
-def _check_rows(times: int, members: int, every_s: float) -> None:
+def _check_rows(times: float, members: int, every_s: float) -> None:
     if times * members > MOST_ROWS:
         raise CloudarenaError(
-            f"every_s: {every_s:g} is not allowed: {times:,} times of {members:,} members are more "
-            f"than {MOST_ROWS:,} rows"
+            f"every_s: {every_s:g} is not allowed: {times:.4g} times of {members:,} members are "
+            f"more than {MOST_ROWS:,} rows"
         )
 
 
