@@ -219,7 +219,7 @@ def test_table_sentence_intervals_and_json_say_the_same(seed):
     text = printed(comparison)
     assert sentence in " ".join(text.split())
     for name in out:
-        assert f"{name} ✗" in text
+        assert f"{name} ⊘" in text
     for metric in MEASURES[:4]:
         row = next(line for line in text.splitlines() if line.startswith(metric.name))
         assert row.count("*") == len(comparison.starred(metric))

@@ -117,3 +117,37 @@ def test_a_run_shows_each_metric_with_its_meaning(scenario):
     assert "energy_kwh 9,448.1 lower energy of all machines" in text
     assert f"own_metric {UNKNOWN}" in text
     assert "failed > 12" in text
+
+
+def test_the_terminal_marks_who_is_out_what_has_no_value_and_what_is_a_bound(made, serving):
+    comparison = made(("lazy", "best-fit", "worst-fit"), scenario=serving)
+    comparison.values["unserved_share"][0] = 1.0
+    comparison.values["energy_kwh"][0] = np.nan
+    comparison.values["energy_kwh"][1, 2] = np.nan
+    comparison.values["profit_usd"][0] = 1e9
+    bounds = {"failed": np.array([[False] * 4, [True] * 4, [False] * 4])}
+    comparison = dataclasses.replace(comparison, bounds=bounds)
+    text = printed(comparison_tables(comparison), 120)
+    words = squeezed(text)
+    assert "lazy ⊘" in words
+    assert "⊘ out of the running" in words
+    assert f"{UNKNOWN} there is no value" in words
+    assert "> at least, since work had not finished" in words
+    assert "(3 of 4)" in words
+    row = next(line for line in text.splitlines() if line.startswith("profit_usd"))
+    assert row.count("*") == 1
+    assert row.index("*") > row.index("1,000,000,000")
+    assert "comparisons together (Holm)" in words
+    plain = printed(comparison_tables(comparison), 120, "ascii")
+    assert "lazy x" in plain
+    assert "?" not in plain
+
+
+def test_a_verdict_that_rests_on_no_test_is_told_from_one_that_does(made):
+    comparison = made(replications=3)
+    comparison.values["failed"][:2] = [[5.0] * 3, [9.0] * 3]
+    comparison.values["profit_usd"][:2] = comparison.values["profit_usd"][:2, :1]
+    for name in comparison.values:
+        comparison.values[name][:2] = comparison.values[name][:2, :1]
+    text = squeezed(printed(comparison_tables(comparison), 120))
+    assert "A verdict without ± is no test: the difference is the same in all replications." in text

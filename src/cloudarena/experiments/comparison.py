@@ -188,8 +188,8 @@ class Comparison:
         if metric.name == self.scenario.headline and self.winner(metric):
             return leaders
         behind = [one for one in self.policies if one not in leaders]
-        same = all(self.difference(one, metric.name, leaders[0]) == (0, 0, 0) for one in behind)
-        return () if same else leaders
+        differs = any(self.verdict(one, metric, leaders[0]) != "no difference" for one in behind)
+        return leaders if differs else ()
 
     def winner(self, metric: Metric) -> str | None:
         """The policy that is better than all others in the running, if there is one.
@@ -233,7 +233,11 @@ class Comparison:
         return tuple(policies[k] for k in sorted(on_front, key=lambda k: means[0][k]))
 
     def conclusion(self, metric_name: str | None = None) -> str:
-        """What came out in a sentence or two: a winner, or that there is none, and why."""
+        """What came out, in a sentence or a few: a winner, or that there is none, and why."""
+        return " ".join(self.sentences(metric_name))
+
+    def sentences(self, metric_name: str | None = None) -> list[str]:
+        """The sentences of the conclusion, of which the first is the answer."""
         from cloudarena.experiments.conclusion import conclude
 
         name = metric_name or self.scenario.headline

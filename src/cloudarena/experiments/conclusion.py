@@ -18,19 +18,19 @@ UNITS = {"usd": "$", "s": "s", "kwh": "kWh", "wh": "Wh", "j": "J", "w": "W", "gb
 LEVEL = f"({CONFIDENCE:.0%})"
 
 
-def conclude(comparison: Comparison, metric: Metric) -> str:
-    """A winner by a metric, or that there is none; who is out of the running; who saw more."""
+def conclude(comparison: Comparison, metric: Metric) -> list[str]:
+    """Sentences: a winner by a metric, or that there is none; who saw more; who cannot win."""
     if len(comparison.policies) == 1:
-        return f"{comparison.policies[0]} alone: there is nothing to compare it with."
+        return [f"{comparison.policies[0]} alone: there is nothing to compare it with."]
     leaders = comparison.leaders(metric)
     sentences = [
         _main(comparison, metric, leaders),
         _seen(comparison, leaders),
-        _without_value(comparison, metric),
         out_of_the_running_text(comparison),
+        _without_value(comparison, metric),
         ignored_text(comparison),
     ]
-    return " ".join(sentence for sentence in sentences if sentence)
+    return [sentence for sentence in sentences if sentence]
 
 
 def out_of_the_running_text(comparison: Comparison) -> str:
@@ -167,11 +167,11 @@ def _seen(comparison: Comparison, leaders: tuple[str, ...]) -> str:
 
 
 def _without_value(comparison: Comparison, metric: Metric) -> str:
-    """Who has no value of the metric in some or all replications."""
+    """Who in the running has no value of the metric in some or all replications."""
     runs = comparison.replications
     missing = {
         one: runs - comparison.counted(one, metric.name)
-        for one in comparison.policies
+        for one in _rivals(comparison, metric)
         if comparison.counted(one, metric.name) < runs
     }
     none = [one for one, count in missing.items() if count == runs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from html import escape
@@ -9,11 +10,11 @@ from html import escape
 from cloudarena import __version__
 from cloudarena.contract import Metric
 from cloudarena.experiments.compare import CONFIDENCE, Comparison
-from cloudarena.experiments.conclusion import share_text
 from cloudarena.report.numbers import UNKNOWN
 from cloudarena.report.reproduce import reproduction
 from cloudarena.report.tables import (
     DETERMINISTIC_NOTE,
+    OUT,
     confidence_text,
     count,
     difference_text,
@@ -110,10 +111,18 @@ def mean_charts(comparison: Comparison, metrics: Iterable[Metric]) -> str:
 def difference_charts(
     comparison: Comparison, metrics: Iterable[Metric], named: bool = False
 ) -> str:
-    """A frame for each metric's paired differences; ``named`` says from which policy."""
+    """A frame for each metric's paired differences, if there are any.
+
+    Args:
+        comparison: what to show.
+        metrics: which of its metrics.
+        named: says in the title from which policy they differ.
+    """
     figures = []
-    first = comparison.policies[0]
+    first, *others = comparison.policies
     for metric in metrics:
+        if all(math.isnan(comparison.difference(one, metric.name).mean) for one in others):
+            continue
         values = (
             f"{name} {difference_text(comparison, name, metric)} "
             f"{comparison.verdict(name, metric)}".strip()
@@ -184,8 +193,9 @@ def reading_guide(comparison: Comparison) -> str:
         "A <b>★</b> marks the best mean and every policy that cannot be told from it, by the same "
         "tests.",
         "Service comes first: a policy with a higher <code>unserved_share</code> than another, by "
-        "the same tests, is <b>out of the running</b>: it gets no ★, is on no front and does not "
-        "win, whatever else it saves. <code>--ignore-service</code> ranks it all the same.",
+        f"the same tests, is <b>out of the running</b> ({OUT}): it gets no ★, is on no front and "
+        "does not win, whatever else it saves. <code>--ignore-service</code> ranks it all the "
+        "same.",
         f"A <b>{UNKNOWN}</b> stands where there is no value, such as the mean over nothing served; "
         "<b>&gt; x</b> is a lower bound, since some work had not finished. Who has no value does "
         "not lead, and a bound is never called the lower of two.",
@@ -200,9 +210,10 @@ def _metric_row(comparison: Comparison, metric: Metric) -> str:
         mean, _, half_width = escape(mean_text(comparison, policy, metric)).partition(" ± ")
         interval = f' <span class="half">± {half_width}</span>' if half_width else ""
         star = '<span class="star" title="leads">★</span>' if policy in leaders else ""
+        mark = f" {OUT}" if policy in comparison.out_of_the_running else ""
         kind = ' class="leads"' if star else _out_class(comparison, policy)
         cells.append(
-            f'<td data-label="{escape(policy)}"{kind}>'
+            f'<td data-label="{escape(policy)}{mark}"{kind}>'
             f'<span class="mean">{star}{mean}'
             f"{interval}</span>{_difference_line(comparison, policy, metric)}</td>"
         )
@@ -223,8 +234,7 @@ def _out_chip(comparison: Comparison, policy: str) -> str:
     """What stands below the name of a policy that is out of the running."""
     if policy not in comparison.out_of_the_running:
         return ""
-    share = share_text(comparison.share_unserved(policy))
-    return f'<span class="chip">✗ out of the running: {share} unserved</span>'
+    return f'<span class="chip">{OUT} out of the running</span>'
 
 
 def _difference_line(comparison: Comparison, policy: str, metric: Metric) -> str:
@@ -232,6 +242,8 @@ def _difference_line(comparison: Comparison, policy: str, metric: Metric) -> str
         return ""
     if policy == comparison.policies[0]:
         return '<span class="difference">reference</span>'
+    if math.isnan(comparison.difference(policy, metric.name).mean):
+        return ""
     difference = escape(difference_text(comparison, policy, metric))
     verdict = comparison.verdict(policy, metric)
     if not verdict:

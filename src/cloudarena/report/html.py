@@ -34,6 +34,7 @@ def render_report(comparison: Comparison) -> str:
     metrics = fragments.drawn_metrics(comparison)
     headline, others = metrics[:1], metrics[1:]
     several = len(comparison.policies) > 1
+    answer, *reasons = comparison.sentences()
     sections = Template(asset("report.html")).substitute(
         table=fragments.metrics_table(comparison),
         metric_count=len(scenario.measures),
@@ -56,7 +57,8 @@ def render_report(comparison: Comparison) -> str:
         kind="report",
         title=scenario.name,
         description=scenario.description,
-        conclusion=comparison.conclusion(),
+        conclusion=answer,
+        reasons=reasons,
         notes=fragments.notes(comparison),
         facts=fragments.facts(comparison),
         hero=fragments.mean_charts(comparison, headline)
@@ -122,12 +124,12 @@ def report_data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _estimate(estimate: Estimate, text: str) -> dict[str, Any]:
-    low, high = (format_number(end, estimate.half_width) for end in estimate[1:])
-    has_interval = math.isfinite(estimate.half_width)
+    half_width = estimate.half_width
+    ends = [format_number(end, half_width) for end in estimate[1:] if math.isfinite(half_width)]
     return {
         **{key: _number(value) for key, value in estimate._asdict().items()},
         "text": text,
-        "range": f"{low} to {high}" if has_interval else "",
+        "range": " to ".join(ends),
         "bound": "least" if estimate.is_at_least else "most" if estimate.is_at_most else "",
     }
 

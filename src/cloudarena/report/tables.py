@@ -19,7 +19,7 @@ __all__ = ["comparison_tables", "format_number", "result_table"]
 
 LEADER = "bold green"
 VERDICT_STYLES = {"better": "green", "worse": "red", "no difference": "dim"}
-OUT = "✗"
+OUT = "⊘"
 """Stands behind the name of a policy that is out of the running."""
 GAP = 2
 """Columns of the terminal between two columns of a table."""
