@@ -101,10 +101,10 @@ def holm(p: Sequence[float], weights: Sequence[float]) -> tuple[list[bool], list
     left = np.cumsum(shares[order][::-1])[::-1]
     rejected, levels = [False] * len(order), [0.0] * len(order)
     step = 0
-    for place, k in enumerate(order.tolist()):
+    for k in order.tolist():
         levels[k] = float((1 - CONFIDENCE) * shares[k] / left[step])
-        rejected[k] = step == place and p[k] <= levels[k]
-        step += rejected[k]
+        rejected[k] = p[k] <= levels[k]
+        step += rejected[k]  # once one is not rejected, no later one is: their p are higher
     return rejected, levels
 
 
