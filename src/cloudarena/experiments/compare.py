@@ -18,15 +18,18 @@ from cloudarena.contract import Policy, Scenario
 from cloudarena.errors import CloudarenaError
 from cloudarena.experiments.comparison import Comparison, Verdict
 from cloudarena.experiments.estimates import CONFIDENCE, Estimate, interval
-from cloudarena.experiments.pool import check_workers, compile_once, in_parallel
+from cloudarena.experiments.pool import compile_once
 from cloudarena.experiments.simulate import simulate
 from cloudarena.measures import AtLeast
+from cloudarena.parallel import check_workers, in_parallel
 from cloudarena.policies import policy_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["CONFIDENCE", "Comparison", "Estimate", "Verdict", "compare", "interval"]
+
+MOST_REPLICATIONS = 1_000_000
 
 
 def compare(
@@ -53,6 +56,9 @@ def compare(
         scenario = load(scenario)
     if replications < 1:
         raise CloudarenaError(f"replications: {replications} is not allowed: at least 1")
+    if replications > MOST_REPLICATIONS:
+        most = f"at most {MOST_REPLICATIONS:,}"
+        raise CloudarenaError(f"replications: {replications} is not allowed: {most}")
     check_workers(workers)
     chosen = list(policies or scenario.compared_policies())
     names = tuple(policy_name(policy) for policy in chosen)
