@@ -374,6 +374,12 @@ def test_the_winner_that_saw_more_is_told():
     assert "saw" not in told(dict.fromkeys(("sjf", "fcfs", "drf"), "durations"))
 
 
+def test_what_was_seen_is_not_told_where_nobody_leads():
+    comparison = made("sjf fcfs", cost_usd=[[1, 5, 3.0], [2, 4, 3.5]])
+    comparison.saw["sjf"] = "durations"
+    assert comparison.conclusion() == "No difference in cost_usd between the policies (95%)."
+
+
 @given(st.floats(0, 1))
 def test_a_share_is_called_all_or_nothing_only_if_it_is(share):
     from cloudarena.experiments.conclusion import share_text

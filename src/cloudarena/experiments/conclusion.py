@@ -23,9 +23,10 @@ def conclude(comparison: Comparison, metric: Metric) -> list[str]:
     if len(comparison.policies) == 1:
         return [f"{comparison.policies[0]} alone: there is nothing to compare it with."]
     leaders = comparison.leaders(metric)
+    answer = _main(comparison, metric, leaders)
     sentences = [
-        _main(comparison, metric, leaders),
-        _seen(comparison, leaders),
+        answer,
+        _seen(comparison, leaders[0]) if leaders and answer.startswith(leaders[0]) else "",
         out_of_the_running_text(comparison),
         _without_value(comparison, metric),
         ignored_text(comparison),
@@ -153,16 +154,17 @@ def _margin(comparison: Comparison, metric: Metric, first: str, rest: list[str])
     return f"by more than chance {LEVEL} from {listed(tested)}, and {same}"
 
 
-def _seen(comparison: Comparison, leaders: tuple[str, ...]) -> str:
+def _seen(comparison: Comparison, first: str) -> str:
     """What the one that leads saw and others did not."""
-    if not leaders or leaders[0] not in comparison.saw:
-        return ""
-    first, seen = leaders[0], comparison.saw[leaders[0]]
+    seen = comparison.saw.get(first)
     others = [one for one in comparison.policies if one != first]
     blind = [one for one in others if comparison.saw.get(one) != seen]
-    if not blind:
+    if seen is None or not blind:
         return ""
-    who = "the others" if len(blind) == len(others) and len(others) > 1 else listed(blind)
+    if len(blind) > 3 or len(blind) == len(others) > 1:
+        who = "the others" if len(blind) == len(others) else f"{len(blind)} of the others"
+    else:
+        who = listed(blind)
     return f"{first} saw {seen}, which {who} did not."
 
 
