@@ -44,6 +44,8 @@ def reproduction(comparison: Comparison) -> Reproduction:
             words += ["--set", change]
     words += ["--policies", ",".join(comparison.policies)]
     words += ["--replications", str(comparison.replications), "--seed", str(comparison.seed)]
+    if comparison.ignore_service:
+        words.append("--ignore-service")
     known = set(comparison.scenario.book)
     own = [name for name in comparison.policies if name not in known and ":" not in name]
     if own:
