@@ -537,3 +537,27 @@ def test_arrivals_of_templates_that_cannot_be(arrivals: Any, words: str) -> None
     with pytest.raises(SpecError) as caught:
         cloudarena.load(spec_of(), {"workload": workload})
     assert str(caught.value).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"workload.templates": 2**31}, "templates: 2,147,483,648 of each shape with"),
+        ({"workload.templates": 10**12}, "templates: 1,000,000,000,000 of each shape with"),
+        ({"workload.rate": 1e-300, "workload.arrivals": "bursty"}, "rate: 1e-300 is not allowed"),
+        ({"workload": "x" * 4000}, "a name of 4,000 characters is not allowed: at most 255"),
+        ({"workload.functions": 2**62}, "functions: 4611686018427387904 is not allowed"),
+        ({"cluster.servers[0].hourly_rate": 1e300}, "hourly_rate: 1e+300 is not allowed"),
+    ],
+)
+def test_numbers_that_no_run_could_hold_are_refused_at_once(changes, words) -> None:
+    data = cloudarena.load("workflow/demo").model_dump(mode="json")
+    for key, value in changes.items():
+        if key == "workload":
+            data[key] = value
+    rest = {key: value for key, value in changes.items() if key != "workload"}
+    with pytest.raises(CloudarenaError) as caught:
+        cloudarena.simulate(cloudarena.load(data, rest))
+    assert words in str(caught.value)
+    assert len(str(caught.value)) < 400
+    assert "\n" not in str(caught.value)
