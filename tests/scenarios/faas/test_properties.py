@@ -303,3 +303,26 @@ def test_a_replay_that_does_not_fit_says_where(tmp_path, row, words):
     path.write_text(f"time_s,decision,function,node,replicas\n{row}\n")
     with pytest.raises(PolicyError, match=f"line 2: {words}"):
         simulate(scenario(function()), f"replay:{path}")
+
+
+@pytest.mark.parametrize("policy", ["energy-efficiency", "weighted"])
+def test_both_speeds_agree_on_all_that_is_metered(policy):
+    """With flows, a grid that changes, nodes that go off, limits, and a scaler of each kind."""
+    changes = {
+        **SMALL,
+        "carbon.series": [[0, 100], [20.5, 700], [60, 50]],
+        "power": {"off_after_s": 5, "boot_s": 3},
+        "functions[0].timeout_s": 8.0,
+        "functions[1].scaling": {"by": "per-request", "minimum": 1, "maximum": 20, "expiry_s": 9},
+        "functions[2].queue_limit": 3,
+    }
+    spec = cloudarena.load("faas/urban-sensing", changes)
+    chosen = spec.book.resolve(policy)
+    run = spec.start(2, "full")
+    while run.decision is not None:
+        run.metrics()  # looks, and changes nothing
+        run.apply(chosen(run.decision))
+    stepped, played = run.result(), simulate(spec, policy, 2, "full")
+    assert str(stepped.metrics) == str(played.metrics)
+    assert all(played.tables[name].equals(table) for name, table in stepped.tables.items())
+    check_sums(played)

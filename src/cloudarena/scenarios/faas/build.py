@@ -80,6 +80,7 @@ def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: Recor
     carbon = carbon_rows(scenario.carbon.series or ((0.0, scenario.carbon.g_per_kwh),))
     by_flows = scenario.topology.kind != "none" and len(carbon) > 1
     clock["next_carbon"] = carbon["begin"][1] if by_flows else np.inf
+    clock["next_look"] = np.minimum(clock["next_sample"], clock["next_carbon"])
     clock["windows"] = count_windows(*span, scenario.load_scale) - 1
     due = Due(
         nodes=make_alarms(len(devices)),

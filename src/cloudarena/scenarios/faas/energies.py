@@ -43,10 +43,17 @@ class FunctionEnergies(NamedTuple):
     """The shares of its replicas in what nodes draw with nothing to do."""
 
 
-def _since(world: World) -> NDArray[np.float64]:
-    """The seconds since each node was metered."""
-    seconds: NDArray[np.float64] = float(world.clock[0]["now"]) - world.nodes["since"]
+def _since(world: World, meter: str = "since") -> NDArray[np.float64]:
+    """The seconds since a meter of each node was read."""
+    seconds: NDArray[np.float64] = float(world.clock[0]["now"]) - world.nodes[meter]
     return seconds
+
+
+def _transfers_j(world: World) -> Joules:
+    """What transfers under way have used that is in no meter yet, with or without a topology."""
+    watts = world.nodes["transfers"] * world.nodes["transfer_w"]
+    energy: Joules = watts * _since(world, "transfers_since") + _flows(world)[0]
+    return energy
 
 
 def _flows(world: World) -> tuple[Joules, Joules]:
@@ -72,23 +79,21 @@ def _flows(world: World) -> tuple[Joules, Joules]:
 
 def node_network_j(world: World) -> Joules:
     """The energy of transfers over each node's interface so far."""
-    nodes = world.nodes
-    watts = nodes["transfers"] * nodes["transfer_w"]
-    energy: Joules = nodes["network_j"] + watts * _since(world) + _flows(world)[0]
+    energy: Joules = world.nodes["network_j"] + _transfers_j(world)
     return energy
 
 
 def node_energy_j(world: World) -> Joules:
     """The energy of each node so far."""
     nodes = world.nodes
-    watts = nodes["power_w"] + nodes["transfers"] * nodes["transfer_w"]
-    energy: Joules = nodes["energy_j"] + watts * _since(world) + _flows(world)[0]
+    energy: Joules = nodes["energy_j"] + nodes["power_w"] * _since(world) + _transfers_j(world)
     return energy
 
 
 def node_idle_j(world: World) -> Joules:
     """What each node has drawn so far with nothing to do: idle, off or booting."""
-    energy: Joules = world.nodes["base_j"] + world.nodes["base_w"] * _since(world)
+    nodes = world.nodes
+    energy: Joules = nodes["base_j"] + nodes["base_w"] * _since(world, "base_since")
     return energy
 
 
@@ -96,17 +101,20 @@ def node_empty_j(world: World) -> Joules:
     """The part of that while it had no replica."""
     nodes = world.nodes
     watts = np.where(nodes["replicas"] == 0, nodes["base_w"], 0.0)
-    energy: Joules = nodes["empty_j"] + watts * _since(world)
+    energy: Joules = nodes["empty_j"] + watts * _since(world, "base_since")
     return energy
 
 
 def node_carbon_g(world: World) -> NDArray[np.float64]:
     """The carbon of each node so far."""
     nodes, clock = world.nodes, world.clock[0]
-    watts = nodes["power_w"] + nodes["transfers"] * nodes["transfer_w"]
-    by_flows = _flows(world)[0] * world.carbon["g_per_j"][int(clock["carbon_row"])]
+    intensity, by_now = world.carbon["g_per_j"][int(clock["carbon_row"])], float(clock["carbon"])
+    watts = nodes["transfers"] * nodes["transfer_w"]
     carbon: NDArray[np.float64] = (
-        nodes["carbon_g"] + watts * (float(clock["carbon"]) - nodes["carbon"]) + by_flows
+        nodes["carbon_g"]
+        + nodes["power_w"] * (by_now - nodes["carbon"])
+        + watts * (by_now - nodes["transfers_carbon"])
+        + _flows(world)[0] * intensity
     )
     return carbon
 
@@ -116,7 +124,8 @@ def replica_idle_j(world: World) -> tuple[NDArray[np.int64], Joules]:
     nodes, replicas = world.nodes, world.replicas
     there = np.flatnonzero(replicas["state"] != FREE)
     node = replicas["node"][there]
-    share = nodes["share_j"][node] + nodes["share_w"][node] * _since(world)[node]
+    since = _since(world, "base_since")
+    share = nodes["share_j"][node] + nodes["share_w"][node] * since[node]
     return there, share - replicas["share_j"][there]
 
 

@@ -73,25 +73,13 @@ def dynamic_power_w(node: Record, resource: int, load: int) -> float:
 
 @inner
 def meter(node: Record, clock: Record) -> None:
-    """Adds up the energy of a node until now."""
+    """Adds up the energy of a node until now, and that of each resource."""
     seconds = clock.now - node.since
     if seconds <= 0.0:
         return
     node.energy_j += node.power_w * seconds
     node.carbon_g += node.power_w * (clock.carbon - node.carbon)
-    node.base_j += node.base_w * seconds
-    if node.transfers > 0:
-        watts = node.transfers * node.transfer_w
-        node.energy_j += watts * seconds
-        node.network_j += watts * seconds
-        node.carbon_g += watts * (clock.carbon - node.carbon)
     node.since, node.carbon = clock.now, clock.carbon
-    if node.state != OFF:
-        node.on_s += seconds
-    if node.replicas == 0:
-        node.empty_j += node.base_w * seconds
-    else:
-        node.share_j += node.share_w * seconds
     if node.running + node.starting > 0:
         if node.running > 0:
             node.busy_s += seconds
@@ -99,6 +87,31 @@ def meter(node: Record, clock: Record) -> None:
         node.cpu_s += min(node.load[CPU], WHOLE) * seconds
         for resource in range(POWERED):
             node.unit_j[resource] += node.unit_w[resource] * seconds
+
+
+@inner
+def meter_base(node: Record, clock: Record) -> None:
+    """Adds up what a node has drawn with nothing to do, before its state or replicas change."""
+    seconds = clock.now - node.base_since
+    node.base_since = clock.now
+    node.base_j += node.base_w * seconds
+    if node.state != OFF:
+        node.on_s += seconds
+    if node.replicas == 0:
+        node.empty_j += node.base_w * seconds
+    else:
+        node.share_j += node.share_w * seconds
+
+
+@inner
+def meter_transfers(node: Record, clock: Record) -> None:
+    """Adds up what transfers without a topology have drawn, before one begins or ends."""
+    watts = node.transfers * node.transfer_w
+    energy = watts * (clock.now - node.transfers_since)
+    node.energy_j += energy
+    node.network_j += energy
+    node.carbon_g += watts * (clock.carbon - node.transfers_carbon)
+    node.transfers_since, node.transfers_carbon = clock.now, clock.carbon
 
 
 @inner

@@ -24,7 +24,7 @@ import numpy as np
 from cloudarena.engine.alarms import first_ring, first_ringing
 from cloudarena.engine.compiled import inner, lean, separate
 from cloudarena.engine.flows import FREE_SLOTS, finishing, next_finish
-from cloudarena.scenarios.faas.energy import meter, pass_time
+from cloudarena.scenarios.faas.energy import meter, meter_base, meter_transfers, pass_time
 from cloudarena.scenarios.faas.execution import meter_function, settle
 from cloudarena.scenarios.faas.lifecycle import (
     alarm_of_node,
@@ -106,9 +106,24 @@ def end(world: World) -> None:
     if world.rules[0].network:
         count_flows(world)
     for number in range(len(world.nodes)):
-        meter(world.nodes[number], clock)
+        node = world.nodes[number]
+        meter(node, clock)
+        meter_base(node, clock)
+        meter_transfers(node, clock)
     for number in range(len(world.functions)):
         meter_function(world.functions[number], clock.now)
+
+
+@separate
+def look(world: World) -> None:
+    """The grid's intensity changes, or it is time for a sample; the first goes first."""
+    clock = world.clock[0]
+    if clock.next_carbon <= clock.next_sample:
+        change_carbon(world)
+    else:
+        pass_time(clock, world.carbon, clock.next_sample)
+        sample(world)
+    clock.next_look = min(clock.next_carbon, clock.next_sample)
 
 
 @separate
@@ -144,12 +159,8 @@ def advance(world: World) -> int:
         flow = next_finish(world.paths.flows) if rules.network else np.inf
         arrival = world.arrivals[clock.arrived] if clock.arrived < len(world.arrivals) else np.inf
         event = min(node, flow, replica, finish, timeout, scaler, arrival)
-        if clock.next_carbon <= min(event, clock.next_sample, rules.end_s):
-            change_carbon(world)
-            continue
-        if clock.next_sample < min(event, rules.end_s):
-            pass_time(clock, world.carbon, clock.next_sample)
-            sample(world)
+        if clock.next_look <= min(event, rules.end_s):
+            look(world)
             continue
         if event >= rules.end_s:
             pass_time(clock, world.carbon, rules.end_s)

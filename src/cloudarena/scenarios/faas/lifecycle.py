@@ -15,7 +15,7 @@ from cloudarena.engine.alarms import alarm_time, set_alarm
 from cloudarena.engine.compiled import inner, separate
 from cloudarena.engine.hashing import uniform
 from cloudarena.engine.laws import draw
-from cloudarena.scenarios.faas.energy import meter, set_base_power
+from cloudarena.scenarios.faas.energy import meter, meter_base, set_base_power
 from cloudarena.scenarios.faas.execution import claim_start
 from cloudarena.scenarios.faas.names import (
     ABSENT,
@@ -238,6 +238,7 @@ def alarm_of_node(world: World, number: int) -> None:
     node, clock = world.nodes[number], world.clock[0]
     set_alarm(world.due.nodes, number, np.inf)
     meter(node, clock)
+    meter_base(node, clock)
     if node.state == BOOTING:
         node.state = ON
         if node.replicas == 0:

@@ -6,7 +6,7 @@ import numpy as np
 
 from cloudarena.engine.alarms import set_alarm
 from cloudarena.engine.compiled import inner, separate
-from cloudarena.scenarios.faas.energy import meter, set_base_power
+from cloudarena.scenarios.faas.energy import meter, meter_base, set_base_power
 from cloudarena.scenarios.faas.execution import claim_start, meter_function
 from cloudarena.scenarios.faas.names import (
     BOOTING,
@@ -71,6 +71,7 @@ def put_on_node(world: World, which: int, place: int) -> int:
     replica = world.replicas[number]
     clock.free_replica = replica.next
     meter(node, clock)
+    meter_base(node, clock)
     meter_function(function, clock.now)
     hold_resources(node, variant, 1)
     function.placed += 1
@@ -133,6 +134,7 @@ def stop(world: World, number: int) -> None:
         function.placed -= 1
     claim_start(world, replica, 0)
     meter(node, clock)
+    meter_base(node, clock)
     meter_function(function, clock.now)
     hold_resources(node, variant, -1)
     function.cpu_asked -= variant.cpu

@@ -80,31 +80,39 @@ class Responses:
             return ResponseTimes(
                 censored_mean(seconds), *censored_quantiles(seconds, (), QUANTILES)
             )
+        if len(keys) == 0:
+            return _estimate(np.sort(seconds), np.ones(len(seconds), np.int64), waited)
         middles = LEAST_S * np.exp((keys % BINS + 0.5) * STEP)
         values = np.concatenate((middles, seconds))
-        return _estimate(values, np.concatenate((counts, np.ones(len(seconds), np.int64))), waited)
+        order = np.argsort(values, kind="stable")
+        counts = np.concatenate((counts, np.ones(len(seconds), np.int64)))
+        return _estimate(values[order], counts[order], waited)
 
 
-def _estimate(values: Seconds, counts: Counts, waited: Seconds) -> ResponseTimes:
-    """Of values that were there so many times, and of some that are longer than they waited."""
-    times = np.concatenate((values, waited))
-    numbers = np.concatenate((counts, np.ones(len(waited), np.int64)))
-    ended = np.repeat([True, False], (len(values), len(waited)))
-    order = np.lexsort((~ended, times))  # at one length, what has ended first
-    times, numbers, ended = times[order], numbers[order], ended[order]
-    upto = np.cumsum(numbers)
-    at_risk = upto[-1] - upto + numbers
-    survival = np.cumprod(np.where(ended, 1.0 - numbers / at_risk, 1.0))
-    open_ended = len(waited) / upto[-1]
-    found: list[float] = []
-    for level in QUANTILES:
-        place = np.searchsorted(-survival, -(1.0 - level + 1e-12))
-        if level <= 1.0 - open_ended and place < len(times):
-            found.append(float(times[place]))
-        else:
-            found.append(AtLeast(times[np.searchsorted(upto, level * upto[-1])]))
-    if survival[-1] > 0.0 or open_ended > MOST_CENSORED:
-        mean: float = AtLeast((times * numbers).sum() / upto[-1])
+def _estimate(times: Seconds, counts: Counts, waited: Seconds) -> ResponseTimes:
+    """Of rising times that were there so many times, and of some that are longer than waited."""
+    ended, total = int(counts.sum()), int(counts.sum()) + len(waited)
+    passed = np.bincount(np.searchsorted(times, waited, "right"), minlength=len(times) + 1)
+    longer = len(waited) - np.cumsum(passed[:-1])  # that have waited as long as each of the times
+    at_risk = ended - np.cumsum(counts) + counts + longer
+    survival = np.cumprod(1.0 - counts / at_risk)
+    falling, censored = -survival, len(waited) / total
+    found = [
+        float(times[np.searchsorted(falling, level - 1.0 - 1e-12)])
+        if level <= 1.0 - censored and survival[-1] <= 1.0 - level
+        else AtLeast(_counted_quantile(times, counts, waited, level))
+        for level in QUANTILES
+    ]
+    if censored > MOST_CENSORED or survival[-1] > 0.0:
+        mean: float = AtLeast((times @ counts + waited.sum()) / total)
     else:
         mean = float(times @ -np.diff(survival, prepend=1.0))
     return ResponseTimes(mean, *found)
+
+
+def _counted_quantile(times: Seconds, counts: Counts, waited: Seconds, level: float) -> float:
+    """The least time that at least this share of all do not exceed, if all ended now."""
+    values = np.concatenate((times, waited))
+    order = np.argsort(values, kind="stable")
+    upto = np.cumsum(np.concatenate((counts, np.ones(len(waited), np.int64)))[order])
+    return float(values[order][np.searchsorted(upto, level * upto[-1])])

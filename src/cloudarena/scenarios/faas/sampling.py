@@ -15,14 +15,14 @@ from cloudarena.scenarios.faas.state import Record, World
 @inner
 def read_meters(node: Record, now: float, shown: Record) -> None:
     """What the meters of a node show now, but for flows under way."""
-    seconds = now - node.since
-    network = node.transfers * node.transfer_w * seconds
+    seconds, with_state = now - node.since, now - node.base_since
+    network = node.transfers * node.transfer_w * (now - node.transfers_since)
     shown.network = node.network_j + network
     shown.energy = node.energy_j + node.power_w * seconds + network
-    shown.idle = node.base_j + node.base_w * seconds
+    shown.idle = node.base_j + node.base_w * with_state
     shown.on = node.on_s
     if node.state != OFF:
-        shown.on += seconds
+        shown.on += with_state
     shown.running = node.running_s + node.running * seconds
     shown.cpu = (node.cpu_s + min(node.load[CPU], WHOLE) * seconds) / WHOLE
 

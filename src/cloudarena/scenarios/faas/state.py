@@ -158,13 +158,9 @@ NODE = np.dtype(
         ("power_w", np.float64),
         ("energy_j", np.float64),
         ("carbon_g", np.float64),
-        ("base_w", np.float64),  # the power without what executes,
-        ("share_w", np.float64),  # and for each replica that is there
-        ("share_j", np.float64),  # its integral
-        ("base_j", np.float64),  # the integral of base_w
+        ("base_w", np.float64),  # the power without what executes
         ("busy_s", np.float64),  # time with something executing
         ("running_s", np.float64),  # the integral of what executes
-        ("on_s", np.float64),  # time not switched off
         ("cpu_s", np.float64),  # the integral of CPU utilisation, in millionths
         ("state", np.int64),  # ON, OFF or BOOTING
         ("replicas", np.int64),
@@ -191,10 +187,19 @@ NODE = np.dtype(
         ("off_w", np.float64),
         ("boot_w", np.float64),
         ("boot_s", np.float64),
+        # What changes with its state and its replicas:
+        ("base_since", np.float64),  # up to when these have been metered:
+        ("base_j", np.float64),  # the integral of base_w,
+        ("on_s", np.float64),  # the time not switched off,
+        ("share_w", np.float64),  # base_w for each replica that is there,
+        ("share_j", np.float64),  # and its integral
+        # Transfers:
         ("byte_j", np.float64),  # energy of a byte that its interface sends or receives
         ("network_j", np.float64),  # energy of transfers; it is in energy_j too
         ("transfers", np.int64),  # without a topology: those under way,
-        ("transfer_w", np.float64),  # and what each draws
+        ("transfer_w", np.float64),  # what each draws,
+        ("transfers_since", np.float64),  # and up to when they have been metered
+        ("transfers_carbon", np.float64),
         ("pull", np.int64),  # the route from the registry,
         ("pull_byte_s", np.float64),  # and how long a byte takes on it, alone
         # Replicas:
@@ -395,6 +400,7 @@ CLOCK = np.dtype(
         ("replicas_s", np.float64),  # the integral of replicas,
         ("replicas_until_s", np.float64),  # up to then
         ("next_carbon", np.float64),  # when flows are metered for another intensity; infinity
+        ("next_look", np.float64),  # the earlier of the two
         ("action", np.int64),  # the last one, for the message when it is not allowed
     ],
     align=True,

@@ -215,7 +215,7 @@ def nodes_table(run: FaasSimulation) -> pa.Table:
     world, now = run.world, max(run.now, 1e-300)
     nodes = world.nodes
     count, since = len(nodes), run.now - nodes["since"]
-    on = np.where(nodes["state"] != OFF, since, 0.0)
+    on = np.where(nodes["state"] != OFF, run.now - nodes["base_since"], 0.0)
     busy = np.where(nodes["running"] > 0, since, 0.0)
     cpu = since * np.minimum(nodes["load"][:, CPU] / WHOLE, 1.0)
     zones = run.ground.zones or [None] * count

@@ -12,7 +12,7 @@ import numpy as np
 from cloudarena.engine.compiled import inlined, inner, separate
 from cloudarena.engine.flows import join, leave, left_of
 from cloudarena.engine.hashing import scramble, uniform
-from cloudarena.scenarios.faas.energy import meter, pass_time
+from cloudarena.scenarios.faas.energy import meter_transfers, pass_time
 from cloudarena.scenarios.faas.names import (
     ABSENT,
     NONE,
@@ -109,7 +109,7 @@ def change_carbon(world: World) -> None:
 def begin_transfer(world: World, number: int) -> None:
     """Without a topology: a transfer to or from a node begins."""
     node = world.nodes[number]
-    meter(node, world.clock[0])
+    meter_transfers(node, world.clock[0])
     node.transfers += 1
 
 
@@ -117,7 +117,7 @@ def begin_transfer(world: World, number: int) -> None:
 def end_transfer(world: World, number: int, function: int, since: float) -> None:
     """Without a topology: a transfer for a function ends, or is given up."""
     node, clock = world.nodes[number], world.clock[0]
-    meter(node, clock)
+    meter_transfers(node, clock)
     node.transfers -= 1
     world.functions[function].network_j += (clock.now - since) * node.transfer_w
 
