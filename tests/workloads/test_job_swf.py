@@ -60,8 +60,9 @@ def test_by_hand(log, name):
     assert workload.instances.tolist() == [2, 4, 1, 64]
     assert workload.gang.tolist() == [True, True, False, True]
     assert workload.duration.tolist() == [7.5, 50, 9, 60]
-    # Job 2 ran longer than it had requested; jobs 7 and 9 had requested no time.
-    assert workload.estimate.tolist() == [5, 600, 9, 60]
+    # Job 2 ran longer than it had requested; jobs 7 and 9 had requested no time: the longest.
+    assert workload.estimate.tolist() == [5, 600, 600, 600]
+    assert workload.begin_s == 90
     assert workload.demand[:, 0].tolist() == [1, 1, 1, 1]
     assert workload.demand[:, 1].tolist() == [1, 0, 0.5, 0]
     assert workload.parents.size == 0

@@ -399,7 +399,7 @@ class ConservativeBackfilling:
 
     name = "conservative-backfilling"
     order = None
-    needs = "durations"
+    needs = "estimates"
 
     def __init__(self) -> None:
         self._plan: Plan | None = None

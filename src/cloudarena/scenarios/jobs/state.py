@@ -28,6 +28,7 @@ class Tasks(NamedTuple):
     """The ready tasks with waiting instances, in rising order."""
     job: NDArray[np.int64]
     user: NDArray[np.int64]
+    """The index of the job's user among the users of the workload, in rising order."""
     submit: NDArray[np.float64]
     """When the task's job was submitted, in seconds."""
     instances: NDArray[np.int64]
