@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from cloudarena.engine.streams import stream
 from cloudarena.errors import SpecError, check_choice
-from cloudarena.workloads.jobs import LONGEST_TIME, JobWorkload
+from cloudarena.workloads.jobs import LONGEST_TIME, SHORTEST_TIME, JobWorkload
 
 EstimateModel = Literal["exact", "modal", "factor"]
 MODELS = ("exact", "modal", "factor")
@@ -95,7 +95,7 @@ def with_estimates(
     factor = np.exp(deviation * rng.standard_normal(len(workload.duration)))
     # A task whose run time is barely allowed has no longer estimate than that.
     return workload._replace(
-        estimate=np.clip(workload.duration * factor, 1e-9, LONGEST_TIME)
+        estimate=np.clip(workload.duration * factor, SHORTEST_TIME, LONGEST_TIME)
     )
 
 

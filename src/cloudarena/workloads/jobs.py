@@ -18,6 +18,8 @@ RESOURCES = ("cpu", "memory", "disk", "gpu")
 
 LARGEST_DEMAND = 1e6
 """Of any resource, by one instance: demands are counted in millionths."""
+SHORTEST_TIME = 1e-6
+"""No task runs shorter, in seconds: less could not be divided by."""
 LONGEST_TIME = 1e10
 """No task runs and no trace lasts longer, in seconds: 300 years. More is a mistake of unit."""
 MOST_INSTANCES = 10**10
@@ -152,10 +154,10 @@ def task_rules(
         good = (demand[:, k] >= 0) & (demand[:, k] <= LARGEST_DEMAND)
         yield Rule(name, demand[:, k], good, f"from 0 to {LARGEST_DEMAND:,.0f}")
     for name, times in (("duration", duration), ("estimate", estimate)):
-        good = (times > 0) & (times <= LONGEST_TIME)
+        good = (times >= SHORTEST_TIME) & (times <= LONGEST_TIME)
         if name == "estimate":
             good |= np.isnan(times)
-        yield Rule(name, times, good, f"more than 0 s, at most {LONGEST_TIME:g} s")
+        yield Rule(name, times, good, f"from {SHORTEST_TIME:g} s to {LONGEST_TIME:g} s")
 
 
 def check_workload(workload: JobWorkload, source: str = "") -> None:

@@ -38,6 +38,8 @@ MOST_LOSSES = 1e8
 """Instances that may be lost on average; more would take a run for ever, or all memory."""
 MOST_RECORDED = 200_000_000
 """Instances in a table: 48 bytes each."""
+MOST_OUTAGES = 1e8
+"""By a law, while jobs arrive: more would take a run hours."""
 SERIES_ROWS = 16_384
 """Instants the series keeps; twice as many are thinned to half."""
 
@@ -163,6 +165,7 @@ def check_fits(scenario: JobsScenario, workload: JobWorkload) -> None:
     bad = ~fits | (workload.gang & (copies < workload.instances))
     if not bad.any():
         _check_survival(scenario.failures, workload, shortest)
+        _check_failures(scenario, workload)
         return
     task = int(np.argmax(bad))
     wanted = ", ".join(
@@ -211,6 +214,21 @@ def _check_survival(
             f"failures.mtbf_s: {failures.mtbf_s:g} is not allowed: job {job!r}, task "
             f"{workload.task_ids[task].as_py()!r} needs machines for {shortest[task]:g} s, and "
             f"would lose {losses[task]:.0e} instances before it is done"
+        )
+
+
+def _check_failures(scenario: JobsScenario, workload: JobWorkload) -> None:
+    """Refuses machines that fail so often while jobs arrive that a run would take hours."""
+    failures = scenario.failures
+    if failures is None or failures.mtbf_s is None or failures.mttr_s is None:
+        return
+    span = max(float(workload.submit[-1]), scenario.scheduling_interval)
+    outages = scenario.machine_count * span / (failures.mtbf_s + failures.mttr_s)
+    if outages > MOST_OUTAGES:
+        raise SpecError(
+            f"failures.mtbf_s: {failures.mtbf_s:g} is not allowed: {scenario.machine_count} "
+            f"machines would fail about {outages:.0e} times in {span:g} s, until the last job has "
+            "arrived"
         )
 
 

@@ -105,9 +105,7 @@ class JobsSimulation(CompiledRun):
     @property
     def must_start(self) -> bool:
         """Whether an action must start something, since nothing else can happen."""
-        clock = self.world.clock[0]
-        arrived = clock["arrived"] == len(self.workload.submit)
-        return bool(arrived and clock["down"] == 0 and self.world.finishes.counters[0] == 0)
+        return bool(self._must_start(self.world))
 
     def apply(self, action: Any) -> None:
         """Starts instances, or nothing more at this instant."""
@@ -170,6 +168,10 @@ class JobsSimulation(CompiledRun):
     @cached_property
     def _locked(self) -> tuple[Tasks, Machines]:
         return locked(self.world.tasks), locked(self.world.machines)
+
+    @cached_property
+    def _must_start(self) -> Any:
+        return compiled_step(kernel.must_start, numba.typeof(self.world))
 
     @cached_property
     def _act(self) -> Any:

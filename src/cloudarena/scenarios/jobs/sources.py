@@ -30,13 +30,14 @@ from cloudarena.workloads.jobs import (
     LONGEST_TIME,
     MOST_INSTANCES,
     MOST_JOBS,
+    SHORTEST_TIME,
     JobWorkload,
     assemble,
     slice_jobs,
 )
 
 Size = Annotated[float, Field(ge=0, le=LARGEST_DEMAND)]
-Seconds = Annotated[float, Field(gt=0, le=LONGEST_TIME)]
+Seconds = Annotated[float, Field(ge=SHORTEST_TIME, le=LONGEST_TIME)]
 Count = Annotated[int, Field(ge=1, le=MOST_JOBS)]
 Rate = Annotated[float, Field(ge=1e-6, le=1e6)]
 Deviation = Annotated[float, Field(ge=0, le=10)]
