@@ -309,14 +309,16 @@ def test_the_series_of_a_long_run_is_thinned_and_true() -> None:
     assert rows["jobs"][-1] == rows["cpu"][-1] == 0
 
 
+@pytest.mark.parametrize("known", ["durations", "estimates"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_plan_that_is_kept_is_the_one_that_would_be_made_anew(seed: int) -> None:
+def test_a_plan_that_is_kept_is_the_one_that_would_be_made_anew(seed: int, known: str) -> None:
     class Forgetful(ConservativeBackfilling):
-        def start(self, scenario: Any, seed: int) -> None:
-            super().start(scenario, seed)
-            self._is_exact = False
+        def __call__(self, decision: Any) -> Any:
+            self._plan = None
+            return super().__call__(decision)
 
-    changes = {"workload.jobs": 15, "machines": [{"count": 2, "cpu": 32, "memory": 1.0}]}
+    machines = [{"count": 2, "cpu": 32, "memory": 1.0}]
+    changes = {"workload.jobs": 15, "machines": machines, "known": [known]}
     scenario = cloudarena.load("jobs/alibaba-like-10", changes)
     kept = cloudarena.simulate(scenario, "conservative-backfilling", seed)
     anew = cloudarena.simulate(scenario, Forgetful(), seed)
