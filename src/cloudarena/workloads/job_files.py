@@ -8,7 +8,8 @@ As Parquet or CSV (also gzipped), with the columns
   and for how long it runs at speed 1;
 
 and any of disk, gpu (0 where empty), user (a whole number, or a name; the same in all rows of a
-job), estimate_s (what its user said it would take; the duration where empty), gang (true when
+job), estimate_s (what was said beforehand that it would take; the longest estimate of the file where
+empty), gang (true when
 all instances must start at once; false where empty) and parents (the names of the tasks it waits
 for, with spaces or ``;`` between them).
 
@@ -123,7 +124,7 @@ def job_table(workload: JobWorkload) -> pa.Table:
     return pa.table(
         {
             "job": workload.job_ids.take(pa.array(owner)),
-            "submit_s": workload.submit[owner],
+            "submit_s": workload.begin_s + workload.submit[owner],
             "task": workload.task_ids,
             "instances": workload.instances,
             "cpu": workload.demand[:, 0],
@@ -132,7 +133,7 @@ def job_table(workload: JobWorkload) -> pa.Table:
             "disk": workload.demand[:, 2],
             "gpu": workload.demand[:, 3],
             "user": workload.user[owner],
-            "estimate_s": workload.estimate,
+            "estimate_s": pa.array(workload.estimate, mask=np.isnan(workload.estimate)),
             "gang": workload.gang,
             "parents": _parents(workload),
         }
@@ -159,7 +160,7 @@ def _sizes(table: pa.Table) -> tuple[NDArray[Any], ...]:
 
     demand = [column("cpu", np.nan), column("memory", np.nan), column("disk", 0), column("gpu", 0)]
     duration = column("duration_s", np.nan)
-    estimate = column("estimate_s", duration)
+    estimate = column("estimate_s", np.nan)
     return column("instances", np.nan), np.column_stack(demand), duration, estimate
 
 

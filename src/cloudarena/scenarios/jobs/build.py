@@ -36,6 +36,10 @@ from cloudarena.workloads.jobs import LONGEST_TIME, RESOURCES, JobWorkload, job_
 
 MOST_LOSSES = 1e8
 """Instances that may be lost on average; more would take a run for ever, or all memory."""
+MOST_RECORDED = 200_000_000
+"""Instances in a table: 48 bytes each."""
+MOST_OUTAGES = 1e8
+"""By a law, while jobs arrive: more would take a run hours."""
 SERIES_ROWS = 16_384
 """Instants the series keeps; twice as many are thinned to half."""
 
@@ -46,12 +50,14 @@ def build_world(
     """Lays out the arrays; refuses tasks that fit no machine."""
     kinds, tasks, jobs = scenario.machines, len(workload.instances), len(workload.submit)
     check_fits(scenario, workload)
+    check_record(workload, record)
+    users, user = np.unique(workload.user, return_inverse=True)
     counts = [kind.count for kind in kinds]
     capacity = np.repeat(kind_sizes(scenario), counts, axis=0)
     speed = np.repeat(np.array([kind.speed for kind in kinds]), counts)
     first_child, children = graph.children_of(workload)
     order = graph.children_first(workload)
-    shown = _known_durations(scenario, workload)
+    shown = known_durations(scenario, workload)
     owner = jobs_of_tasks(workload)
     machines = _machines(capacity, speed)
     clock, totals = np.zeros(1, CLOCK), np.zeros(1, TOTALS)
@@ -75,7 +81,7 @@ def build_world(
             first=-1,
             ready=np.empty(0, np.int64),
             job=owner,
-            user=workload.user[owner],
+            user=user.astype(np.int64)[owner],
             submit=workload.submit[owner],
             instances=workload.instances,
             waiting=workload.instances.copy(),
@@ -83,12 +89,12 @@ def build_world(
             finished=whole(0),
             demand=whole_millionths(workload.demand),
             duration=shown,
-            path=graph.longest_paths(order, first_child, children, shown),
+            path=known_paths(workload, shown),
             weight=graph.dependence_weights(order, first_child, children, workload.instances),
             gang=workload.gang,
             first_task=workload.first_task,
             job_held=np.zeros((jobs, 4), np.int64),
-            user_held=np.zeros((int(workload.user.max()) + 1, 4), np.int64),
+            user_held=np.zeros((len(users), 4), np.int64),
         ),
         machines=machines,
         queue=Queue(
@@ -113,7 +119,7 @@ def build_world(
         ready=whole(0),
         spare_rows=np.empty(len(machines.rows), np.int64),
         finishes=make_calendar(len(machines.rows)),
-        outages=_outages(scenario.failures, seed, len(capacity)),
+        outages=_outages(scenario.failures, seed, len(capacity), workload.begin_s),
         clock=clock,
         totals=totals,
         held=np.zeros(4, np.int64),
@@ -122,11 +128,16 @@ def build_world(
     )
 
 
-def shortest_times(scenario: JobsScenario, workload: JobWorkload) -> NDArray[np.float64]:
-    """For each job the longest path of true durations, on the fastest machine, in seconds."""
+def known_paths(workload: JobWorkload, duration: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each task the longest path of durations to the end of its job, in seconds."""
     first_child, children = graph.children_of(workload)
     order = graph.children_first(workload)
-    paths = graph.longest_paths(order, first_child, children, workload.duration)
+    return graph.longest_paths(order, first_child, children, duration)
+
+
+def shortest_times(scenario: JobsScenario, workload: JobWorkload) -> NDArray[np.float64]:
+    """For each job the longest path of true durations, on the fastest machine, in seconds."""
+    paths = known_paths(workload, workload.duration)
     longest: NDArray[np.float64] = np.maximum.reduceat(paths, workload.first_task[:-1])
     return longest / max(kind.speed for kind in scenario.machines)
 
@@ -154,6 +165,7 @@ def check_fits(scenario: JobsScenario, workload: JobWorkload) -> None:
     bad = ~fits | (workload.gang & (copies < workload.instances))
     if not bad.any():
         _check_survival(scenario.failures, workload, shortest)
+        _check_failures(scenario, workload)
         return
     task = int(np.argmax(bad))
     wanted = ", ".join(
@@ -170,6 +182,16 @@ def check_fits(scenario: JobsScenario, workload: JobWorkload) -> None:
     raise SpecError(
         f"workload: job {job!r}, task {workload.task_ids[task].as_py()!r}: is not allowed: {reason}"
     )
+
+
+def check_record(workload: JobWorkload, record: RecordLevel) -> None:
+    """Refuses tables that no memory would hold."""
+    instances = int(workload.instances.sum())
+    if record != "none" and instances > MOST_RECORDED:
+        raise SpecError(
+            f"record: {record!r} is not allowed: a table of {instances:,} instances would need "
+            f"about {instances * 48 / 1e9:,.0f} GB; at most {MOST_RECORDED:,} are recorded: none"
+        )
 
 
 def _check_survival(
@@ -195,6 +217,21 @@ def _check_survival(
         )
 
 
+def _check_failures(scenario: JobsScenario, workload: JobWorkload) -> None:
+    """Refuses machines that fail so often while jobs arrive that a run would take hours."""
+    failures = scenario.failures
+    if failures is None or failures.mtbf_s is None or failures.mttr_s is None:
+        return
+    span = max(float(workload.submit[-1]), scenario.scheduling_interval)
+    outages = scenario.machine_count * span / (failures.mtbf_s + failures.mttr_s)
+    if outages > MOST_OUTAGES:
+        raise SpecError(
+            f"failures.mtbf_s: {failures.mtbf_s:g} is not allowed: {scenario.machine_count} "
+            f"machines would fail about {outages:.0e} times in {span:g} s, until the last job has "
+            "arrived"
+        )
+
+
 def _weibull_scale(failures: Failures | None) -> float:
     """The scale of the law of the time to failure, in seconds; 0 if there is no law."""
     if failures is None or failures.mtbf_s is None:
@@ -207,7 +244,7 @@ def make_rows(capacity: int) -> NDArray[np.void]:
     return np.zeros(capacity, ROW)
 
 
-def _known_durations(scenario: JobsScenario, workload: JobWorkload) -> NDArray[np.float64]:
+def known_durations(scenario: JobsScenario, workload: JobWorkload) -> NDArray[np.float64]:
     """What policies are told about the durations of tasks."""
     if "durations" in scenario.known:
         return workload.duration.copy()
@@ -235,8 +272,12 @@ def _machines(capacity: NDArray[np.int64], speed: NDArray[np.float64]) -> Machin
     )
 
 
-def _outages(failures: Failures | None, seed: int, machines: int) -> Outages:
-    """The first failure of each machine by the law, or all outages of the list."""
+def _outages(failures: Failures | None, seed: int, machines: int, begin: float) -> Outages:
+    """The first failure of each machine by the law, or all outages of the list.
+
+    The list is on the clock of the workload, on which the run begins at ``begin``, in seconds.
+    What was over by then has no part in it, and who is down then is so from the beginning.
+    """
     seeds = stream(seed, "failures").integers(0, 2**63, machines).astype(np.uint64)
     if failures is None:
         return Outages(make_calendar(1), 0.0, 1.0, 0.0, seeds)
@@ -250,9 +291,11 @@ def _outages(failures: Failures | None, seed: int, machines: int) -> Outages:
     given = _given_outages(failures, machines)
     calendar = make_calendar(2 * len(given))
     for machine, down, up in given:
-        push(calendar, down, machine)
+        if up <= begin:
+            continue
+        push(calendar, max(0.0, down - begin), machine)
         if up < np.inf:
-            push(calendar, up, machines + machine)
+            push(calendar, up - begin, machines + machine)
     return Outages(calendar, 0.0, 1.0, 0.0, seeds)
 
 

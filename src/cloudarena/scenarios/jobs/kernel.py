@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from cloudarena.engine.calendar import heapify, next_time, pop, push, size
-from cloudarena.engine.compiled import inner, lean
+from cloudarena.engine.compiled import inlined, inner, lean
 from cloudarena.engine.index import put, put_number
 from cloudarena.scenarios.jobs.queue import (
     become_ready,
@@ -52,6 +52,8 @@ from cloudarena.scenarios.jobs.state import (
 ) = range(8)
 """Where a run stands; from NO_SUCH_TASK on, why an action is not allowed."""
 
+PATIENCE, PATIENCE_PER_MACHINE = 10_000, 100
+"""How often in a row a policy may start nothing in an idle cluster some of whose machines are down."""
 FINEST = 2.0**52
 """Multiples of an interval beyond this one are nearer to each other than floats are."""
 
@@ -395,11 +397,20 @@ def advance(world: World) -> int:
 
 
 @inner
+def is_idle(world: World) -> bool:
+    """Whether nothing runs and nothing will arrive: only machines may still fail and come back."""
+    return world.clock[0].arrived == len(world.demand.submit) and size(world.finishes) == 0
+
+
+@inlined
 def must_start(world: World) -> bool:
-    """Whether nothing else can happen: nothing runs, nothing will arrive, no machine is down."""
+    """Whether an idle cluster has nothing to wait for: no machine is down, or it waited for ever.
+
+    Machines that fail by a law do so without end, and so could wait who waits for them.
+    """
     clock = world.clock[0]
-    arrived = clock.arrived == len(world.demand.submit)
-    return arrived and clock.down == 0 and size(world.finishes) == 0
+    patience = PATIENCE + PATIENCE_PER_MACHINE * len(world.machines.up)
+    return is_idle(world) and (clock.down == 0 or clock.idle_waits >= patience)
 
 
 @inner
@@ -440,6 +451,7 @@ def begin(world: World, task: int, machine: int, count: int) -> int:
             left -= here
         machine = (machine + 1) % len(machines.up)
     world.clock[0].actions += 1
+    world.clock[0].idle_waits = 0
     return DECIDE
 
 
@@ -457,6 +469,8 @@ def act(world: World, task: int, machine: int, count: int) -> int:
         if task == -1 and machine == -1:
             if must_start(world):
                 return MUST_START
+            if is_idle(world):
+                clock.idle_waits += 1
             clock.deciding = 0
             record_series(world)
         else:

@@ -145,19 +145,25 @@ def worst_fit(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Sta
     return tasks.first, best, 1
 
 
-@policy("sjf", order=by_duration, needs="durations")
+@policy("sjf", order=by_duration, needs="estimates")
 def sjf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     """The task with the shortest duration that fits anywhere, first machine with room."""
     return first_of_queue(tasks, machines)
 
 
-@policy("ljf", order=by_duration_falling, needs="durations")
+@policy("ljf", order=by_duration_falling, needs="estimates")
 def ljf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     """The task with the longest duration that fits anywhere, first machine with room."""
     return first_of_queue(tasks, machines)
 
 
-@policy("critical-path", order=by_path, needs="durations")
+@policy("oracle-sjf", order=by_duration, needs="durations")
+def oracle_sjf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+    """As sjf by the true durations, which nobody knows beforehand: what better estimates could gain."""
+    return first_of_queue(tasks, machines)
+
+
+@policy("critical-path", order=by_path, needs="estimates")
 def critical_path(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     """The task with the longest path to the end of its job that fits, first machine with room."""
     return first_of_queue(tasks, machines)
@@ -209,7 +215,7 @@ def work_left(tasks: Tasks, machines: Machines, job: int) -> float:
     return work
 
 
-@policy("tetris", needs="durations")
+@policy("tetris", needs="estimates")
 def tetris(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     """The best aligned pair of task and machine, less the work that is left of the task's job.
 

@@ -14,10 +14,16 @@ from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.index import LOWEST, put, put_number
-from cloudarena.errors import InvalidAction, PolicyError
+from cloudarena.errors import InvalidAction
 from cloudarena.policies import ArrayPolicy
 from cloudarena.scenarios.jobs import kernel, queue
-from cloudarena.scenarios.jobs.build import build_world, make_rows
+from cloudarena.scenarios.jobs.build import (
+    build_world,
+    known_durations,
+    known_paths,
+    make_rows,
+)
+from cloudarena.scenarios.jobs.known import DURATIONS, check_needs
 from cloudarena.scenarios.jobs.metrics import measure
 from cloudarena.scenarios.jobs.policies import policy
 from cloudarena.scenarios.jobs.spec import JobsScenario
@@ -84,6 +90,7 @@ class JobsSimulation(CompiledRun):
         world = build_world(scenario, self.workload, seed, record)
         super().__init__(scenario, seed, record, world)
         self._policy: ArrayPolicy | None = None
+        self._shows_truth = False
 
     @property
     def now(self) -> float:
@@ -98,9 +105,7 @@ class JobsSimulation(CompiledRun):
     @property
     def must_start(self) -> bool:
         """Whether an action must start something, since nothing else can happen."""
-        clock = self.world.clock[0]
-        arrived = clock["arrived"] == len(self.workload.submit)
-        return bool(arrived and clock["down"] == 0 and self.world.finishes.counters[0] == 0)
+        return bool(self._must_start(self.world))
 
     def apply(self, action: Any) -> None:
         """Starts instances, or nothing more at this instant."""
@@ -130,10 +135,8 @@ class JobsSimulation(CompiledRun):
         """Keeps the queue in the order of a policy; refuses one that needs what is not known."""
         if policy is self._policy:
             return
-        if policy.needs and not self.scenario.known:
-            raise PolicyError(
-                f"policy {policy.name}: needs known: [{policy.needs}] or [estimates] in the spec"
-            )
+        check_needs(policy.name, policy.needs, self.scenario.known, self.workload.estimate)
+        self._show_durations(policy.needs == DURATIONS)
         world, tasks, waiting = self.world, self.world.tasks, self.world.queue
         keys = np.arange(len(tasks.job)) if policy.order is None else policy.order(tasks)
         waiting.task_at[:] = np.argsort(keys, kind="stable")
@@ -153,9 +156,22 @@ class JobsSimulation(CompiledRun):
             world.clock["first"] = queue.first_in_queue(world)
         self._policy = policy
 
+    def _show_durations(self, truth: bool) -> None:
+        """Shows policies the true durations, or what the spec lets be known of them."""
+        if truth == self._shows_truth:
+            return
+        tasks, workload = self.world.tasks, self.workload
+        tasks.duration[:] = workload.duration if truth else known_durations(self.scenario, workload)
+        tasks.path[:] = known_paths(workload, tasks.duration)
+        self._shows_truth = truth
+
     @cached_property
     def _locked(self) -> tuple[Tasks, Machines]:
         return locked(self.world.tasks), locked(self.world.machines)
+
+    @cached_property
+    def _must_start(self) -> Any:
+        return compiled_step(kernel.must_start, numba.typeof(self.world))
 
     @cached_property
     def _act(self) -> Any:
@@ -193,16 +209,27 @@ class JobsSimulation(CompiledRun):
         if status == kernel.NO_SUCH_MACHINE:
             return f"machine {machine} is not allowed: 0 to {len(self.world.machines.up) - 1}"
         if status == kernel.NOT_READY:
-            return f"task {task} is not allowed: it is not ready, or has no waiting instances"
+            return (
+                f"task {self._named(task)} is not allowed: it is not ready, or has no waiting "
+                "instances"
+            )
         if tasks.gang[task]:
-            return f"task {task} is not allowed: its {tasks.waiting[task]} instances do not all fit"
+            return (
+                f"task {self._named(task)} is not allowed: its {tasks.waiting[task]} instances do "
+                "not all fit"
+            )
         most = min(
             int(tasks.waiting[task]), int(queue.copies_that_fit(*self.arrays(), task, machine))
         )
         return (
-            f"{count} instances of task {task} on machine {machine} are not allowed: at least 1, "
-            f"and there is room for {most}"
+            f"{count} instances of task {self._named(task)} on machine {machine} are not allowed: "
+            f"at least 1, and there is room for {most}"
         )
+
+    def _named(self, task: int) -> str:
+        """A task as messages name it: its index, as in decisions and tables, and its names."""
+        job = self.workload.job_ids[int(self.world.tasks.job[task])].as_py()
+        return f"{task} (job {job!r}, task {self.workload.task_ids[task].as_py()!r})"
 
     def metrics(self) -> dict[str, float]:
         """The metrics so far."""

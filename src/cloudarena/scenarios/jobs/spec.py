@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
     from cloudarena.scenarios.jobs.simulation import JobsSimulation
 
 Size = Annotated[float, Field(ge=0, le=LARGEST_DEMAND)]
+MOST_MACHINES = 1_000_000
+"""Of all types together."""
 
 
 class MachineType(Spec):
     """Machines that are alike. An instance runs on them for its duration / speed."""
 
     name: str = "machine"
-    count: int = Field(1, ge=1, le=1_000_000)
+    count: int = Field(1, ge=1, le=MOST_MACHINES)
     cpu: Size
     memory: Size = 1.0
     disk: Size = 1.0
@@ -35,7 +38,10 @@ class MachineType(Spec):
 
 
 class Outage(Spec):
-    """A machine is down from ``down_s`` until ``up_s``, or for good."""
+    """A machine is down from ``down_s`` until ``up_s``, or for good.
+
+    Both are in seconds of the clock in which the workload has its submissions.
+    """
 
     machine: int = Field(ge=0)
     down_s: float = Field(ge=0, le=LONGEST_TIME)
@@ -85,7 +91,8 @@ class JobsScenario(Scenario):
     scenario: Literal["jobs"]
     machines: tuple[MachineType, ...] = Field(min_length=1)
     scheduling_interval: float = Field(0.0, ge=0, le=LONGEST_TIME)
-    known: tuple[Literal["durations", "estimates"], ...] = ("durations",)
+    known: tuple[Literal["durations", "estimates"], ...] = ("estimates",)
+    """What policies see of how long tasks will run: what was said beforehand, the truth, nothing."""
     failures: Failures | None = None
     workload: Workload
 
@@ -95,6 +102,15 @@ class JobsScenario(Scenario):
             raise PydanticCustomError(
                 "not_allowed",
                 f"known: {list(self.known)} is not allowed: [durations], [estimates] or []",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _machines_can_be_held(self) -> JobsScenario:
+        if self.machine_count > MOST_MACHINES:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"machines: {self.machine_count} of them are not allowed: at most {MOST_MACHINES}",
             )
         return self
 
@@ -117,6 +133,15 @@ class JobsScenario(Scenario):
         return list(
             itertools.chain.from_iterable([kind.name] * kind.count for kind in self.machines)
         )
+
+    def compared_policies(self) -> list[str]:
+        """The built-in policies that can run, without those that look into the future."""
+        known = set(self.known)
+        if "durations" in known:
+            known.add("estimates")
+        elif isinstance(self.workload, GIVEN) and np.isnan(self.load_workload(0).estimate).any():
+            known.discard("estimates")
+        return [name for name in self.book.compared_names(known) if "oracle" not in name]
 
     def load_workload(self, seed: int) -> JobWorkload:
         """The jobs of a seed."""
