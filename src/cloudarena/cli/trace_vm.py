@@ -117,7 +117,7 @@ def generate_azure_like(
     from pydantic import ValidationError
 
     from cloudarena.errors import SpecError, explain
-    from cloudarena.scenarios.vm.spec import AzureLike
+    from cloudarena.scenarios.vm.sources import AzureLike
     from cloudarena.workloads.vm_files import write_vm_files
 
     wanted = {"vms": vms, "concurrent": concurrent, "cpu_percent": cpu_percent, "ticks": ticks}
