@@ -65,9 +65,7 @@ def read_config(path: Path, ticks: int) -> Topology:
         for kind in rows:
             if not 0 <= kind < len(kinds):
                 raise TraceError(f"pm_type: {kind} is not allowed: 0 to {len(kinds) - 1}")
-        machines = [
-            {**kinds[kind], "count": len(list(members))} for kind, members in groupby(rows)
-        ]
+        machines = [{**kinds[kind], "count": len(list(members))} for kind, members in groupby(rows)]
     except TraceError as error:
         raise TraceError(f"{path}: {error}") from None
     except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -196,7 +194,9 @@ def _cluster_groups(regions: Any) -> Iterator[tuple[tuple[int, int, int], Mappin
 def _members(entries: Any, level: str) -> list[Any]:
     """The types of what is in a rack or cluster, one by one."""
     return [
-        entry[f"{level}_type"] for entry in entries for _ in range(_amount(entry, f"{level}_amount"))
+        entry[f"{level}_type"]
+        for entry in entries
+        for _ in range(_amount(entry, f"{level}_amount"))
     ]
 
 

@@ -178,9 +178,9 @@ def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
                 vm.outcome, vm.end = "completed", tick
             for vm in machine.vms:
                 vm.outcome = "running" if vm.start <= tick else "starting"
-            if machine.state(tick) == 2 and not machine.vms and spec.off_after_ticks is not None:
-                if tick - machine.emptied >= spec.off_after_ticks:
-                    machine.on_from = None
+            may_rest = spec.off_after_ticks is not None and machine.state(tick) == 2
+            if may_rest and not machine.vms and tick - machine.emptied >= spec.off_after_ticks:
+                machine.on_from = None
         new = [number for number, vm in enumerate(vms) if vm.created == tick]
         for number in new:
             vms[number].outcome, vms[number].buffer = "waiting", budget
@@ -300,8 +300,7 @@ def measure(
         "mean_cpu_utilisation": math.fsum(row["used_cores"] for row in series) / all_core_ticks,
         "mean_cpu_demand": math.fsum(row["demanded_cores"] for row in series) / all_core_ticks,
         "empty_machines_mean": sum(m.empty_ticks for m in machines) / spec.ticks,
-        "stranded_cores_share": math.fsum(row["stranded_cores"] for row in series)
-        / all_core_ticks,
+        "stranded_cores_share": math.fsum(row["stranded_cores"] for row in series) / all_core_ticks,
         "mean_allocation": math.fsum(row["allocated_cores"] for row in series) / all_core_ticks,
     }
 

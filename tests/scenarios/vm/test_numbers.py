@@ -28,7 +28,7 @@ ODD_IDS: dict[str, tuple[list[Any], pa.DataType, bool]] = {
     "small type": (list(range(COUNT)), pa.uint8(), True),
     "unsigned": ([2**40 + k for k in range(COUNT)], pa.uint64(), True),
     "beyond 64 bits with a sign": ([2**63 + k for k in range(COUNT)], pa.uint64(), False),
-    "names": ([f"vm, \"{k}\" of ü's" for k in range(COUNT)], pa.string(), False),
+    "names": ([f'vm, "{k}" of ü\'s' for k in range(COUNT)], pa.string(), False),
     "digits as text": ([str(COUNT - k) for k in range(COUNT)], pa.string(), False),
     "leading zeros": ([f"{COUNT - k:05}" for k in range(COUNT)], pa.string(), False),
     "large text": ([f"v{k}" for k in range(COUNT)], pa.large_string(), False),
@@ -107,9 +107,7 @@ def test_a_log_of_a_policy_joins_the_tables(name: str, tmp_path: Path) -> None:
     values, kind, are_numbers = ODD_IDS[name]
     result, log = played(with_ids(tmp_path, values, kind))
     decisions = result.tables["decisions"]
-    assert log == list(
-        zip(decisions["tick"].to_pylist(), decisions["vm"].to_pylist(), strict=True)
-    )
+    assert log == list(zip(decisions["tick"].to_pylist(), decisions["vm"].to_pylist(), strict=True))
     vms = result.tables["vms"]
     assert vms["id"].to_pylist() == values
     assert vms["vm"].to_pylist() == (values if are_numbers else list(range(COUNT)))

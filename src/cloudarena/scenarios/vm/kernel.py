@@ -390,9 +390,12 @@ def switch_machines(world: World) -> None:
         if world.state[m] == BOOTING:
             if world.ready[m] == clock.tick:
                 set_state(world, m, ON)
-        elif world.state[m] == ON and world.allocated_cores[m] == 0:
-            if clock.tick - world.empty_since[m] >= world.rules.off_after_ticks:
-                set_state(world, m, OFF)
+        elif (
+            world.state[m] == ON
+            and world.allocated_cores[m] == 0
+            and clock.tick - world.empty_since[m] >= world.rules.off_after_ticks
+        ):
+            set_state(world, m, OFF)
 
 
 @inner
@@ -481,7 +484,7 @@ def place(world: World, vm: int, machine: int) -> None:
     """Gives a VM a machine: it starts now, or when the machine has booted."""
     clock, totals = world.clock[0], world.totals[0]
     vms, machines = world.vms, world.machines
-    if machines.vms[machine] == 0:
+    if world.allocated_cores[machine] == 0:
         totals.empty_ticks += clock.tick - world.empty_since[machine]
     if world.state[machine] == OFF:
         totals.boots += 1

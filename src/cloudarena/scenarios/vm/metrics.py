@@ -151,7 +151,7 @@ def measure(scenario: VmScenario, world: World) -> dict[str, float]:
 
 def _empty_machine_ticks(world: World) -> int:
     """Machines without a VM, summed over the ticks so far."""
-    since = world.empty_since[world.machines.vms == 0]
+    since = world.empty_since[world.allocated_cores == 0]
     now = int(world.clock[0]["tick"])
     return int(world.totals[0]["empty_ticks"]) + int((now - since).sum())
 

@@ -79,7 +79,6 @@ class Hierarchy(Spec):
     clusters: int = Field(1, ge=1, le=MOST_RACKS)
     racks: int = Field(1, ge=1, le=MOST_RACKS)
 
-
     @model_validator(mode="after")
     def _countable(self) -> Hierarchy:
         if self.all_racks > MOST_RACKS:
@@ -92,9 +91,7 @@ class Hierarchy(Spec):
     @property
     def all_racks(self) -> int:
         """The racks of all clusters."""
-        return math.prod(
-            (self.regions, self.zones, self.data_centres, self.clusters, self.racks)
-        )
+        return math.prod((self.regions, self.zones, self.data_centres, self.clusters, self.racks))
 
 
 class Oversubscription(Spec):
