@@ -102,3 +102,18 @@ def test_readings_of_a_spec_are_laid_out_as_they_were() -> None:
     workload = scenario.load_workload(0)
     assert workload.readings.tolist() == [1, 2, 3, 5, 5, 5, 5, 0, 0]
     assert workload.first_reading.tolist() == [0, 3, 7]
+
+
+def test_memory_is_looked_at_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cloudarena.memory.available_bytes", lambda: 1e6)
+    words = "workload.vms: 10000 over 8638 ticks: is not allowed: it needs about 0.1 GB of memory"
+    with pytest.raises(SpecError, match=words):
+        cloudarena.load("vm/azure-like-10k").load_workload(seed=12345)
+    with pytest.raises(SpecError, match=r"workload\.vms: 1000000 ticks of life in all: is not"):
+        cloud(vm(0, 10**6)).load_workload(0)
+    small = cloud(vm(0, 1), ticks=10_000, machines=[machine(4, count=100)])
+    assert small.memory_needs("none")[0] == 8 * 100 * 256
+    assert small.memory_needs("full")[0] == 8 * (100 * 256 + 10_000 * (7 + 5 * 100))
+    with pytest.raises(SpecError, match="ticks: 10000 of 100 machines, record: full: is not"):
+        cloudarena.simulate(small, "best-fit", record="full")
+    cloudarena.simulate(small, "best-fit", record="none")

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Spec
+from cloudarena.memory import check_memory
 from cloudarena.sources import SpecPath
 from cloudarena.workloads import azure_like, azure_v2, openb
 from cloudarena.workloads.readings import LAST_TICK, MOST_READINGS
@@ -21,6 +22,7 @@ from cloudarena.workloads.vms import (
     offsets,
 )
 
+READING_BYTES = 8.0
 MOST_VMS = 10_000_000
 """Four times all VMs of Azure's trace of 2019."""
 
@@ -37,17 +39,26 @@ class AzureLike(Spec):
     @model_validator(mode="after")
     def _room(self) -> AzureLike:
         """Each VM has a reading for each tick of its life."""
-        alive = self.concurrent or azure_like.CONCURRENT_SHARE * self.vms
-        if alive * self.ticks > MOST_READINGS:
+        readings = self._alive * self.ticks
+        if readings > MOST_READINGS:
             raise PydanticCustomError(
                 "not_allowed",
-                f"ticks: {self.ticks} is not allowed: {alive:g} VMs at a time have "
-                f"{alive * self.ticks:.2g} readings, and at most {MOST_READINGS:,} can be kept",
+                f"ticks: {self.ticks} is not allowed: {self._alive:g} VMs at a time have "
+                f"{readings:.2g} readings, and at most {MOST_READINGS:,} can be kept",
             )
         return self
 
+    @property
+    def _alive(self) -> float:
+        """How many VMs there are at a time."""
+        return self.concurrent or azure_like.CONCURRENT_SHARE * self.vms
+
     def load(self, seed: int) -> VmWorkload:
         """Draws the VMs of a seed."""
+        check_memory(
+            READING_BYTES * self._alive * self.ticks,
+            f"workload.vms: {self.vms} over {self.ticks} ticks",
+        )
         return azure_like.generate(self.vms, seed, self.concurrent, self.cpu_percent, self.ticks)
 
 
@@ -148,8 +159,10 @@ class Inline(Spec):
     def load(self, seed: int) -> VmWorkload:
         """Lays the VMs out as columns; they are the same for every seed."""
         lifetime = np.array([vm.lifetime for vm in self.vms], np.int64)
+        ticks = int(lifetime.sum())
+        check_memory(READING_BYTES * ticks, f"workload.vms: {ticks} ticks of life in all")
         first = offsets(lifetime)
-        readings = np.empty(int(lifetime.sum()))
+        readings = np.empty(ticks)
         for vm, start in zip(self.vms, first, strict=True):
             given = vm.readings[: vm.lifetime] or (0.0,)
             readings[start : start + len(given)] = given

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
 from cloudarena.policies import PolicyBook
+from cloudarena.scenarios.vm import kernel
 from cloudarena.scenarios.vm.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.vm.policies import policy as built_in_policies
 from cloudarena.scenarios.vm.sources import Workload
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 
 MOST_MACHINES = 1_000_000
+MACHINE_SERIES = len(kernel.Series._fields) - 1
+"""How many numbers of each machine are recorded in full."""
 MOST_RACKS = 1_000_000_000
 MOST_WATTS = 1e9
 MOST_USD = 1e6
@@ -175,6 +178,16 @@ class VmScenario(Scenario):
     def machine_count(self) -> int:
         """How many machines there are."""
         return sum(machine.count for machine in self.machines)
+
+    def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
+        """The machines' use ahead, and what is recorded; a workload asks for itself."""
+        machines = self.machine_count
+        rows = 0 if record == "none" else -(-self.ticks // self.series_every)
+        per_row = len(kernel.SERIES_COLUMNS) + (
+            MACHINE_SERIES * machines if record == "full" else 0
+        )
+        needed = 8.0 * (machines * kernel.WINDOW + rows * per_row)
+        return needed, f"ticks: {self.ticks} of {machines} machines, record: {record}"
 
     def racks(self) -> np.ndarray:
         """The rack of each machine: racks are filled in order, as evenly as can be."""
