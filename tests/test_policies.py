@@ -100,7 +100,10 @@ def test_a_file_that_does_not_run_is_named(scenario, tmp_path):
         ("vm,machine,action\n1,0,shrug\n", "line 2: action: 'shrug' is not allowed: one of"),
         ("vm,machine,action,delays\n1,,postpone,0\n", "line 2: delays: 0 is not allowed"),
         ("vm,machin\n1,0\n", "column 'machine' is missing"),
-        ("vm,machine\n1,0\n", "has no further decision for VM 1"),
+        ("tick,machine\n1,0\n", "column 'vm' or 'id' is missing: which VM"),
+        ("vm,machine\nx,0\n", "line 2: vm: 'x' is not allowed: a whole number"),
+        ("id,machine\nx,0\n", "line 2: id: 'x' is not in the workload"),
+        ("vm,machine\n1,0\n", "has no further decision for VM 2"),
         ("vm,machine\n1,x\n", "line 2: machine: 'x' is not allowed: a whole number"),
     ],
 )

@@ -120,7 +120,13 @@ class VmSimulation(CompiledRun):
                 reasons.append(f"{need:g} {unit} are asked for and {left:g} are left")
         if not reasons:
             reasons.append("its utilisation leaves no room for the VM's cores")
-        return f"machine {action} is not allowed for VM {request.vm}: {'; '.join(reasons)}"
+        return f"machine {action} is not allowed for VM {self._name()}: {'; '.join(reasons)}"
+
+    def _name(self) -> str:
+        """The number of the VM to be decided on, and its id in the trace if that is another."""
+        vm = int(self.world.clock[0]["pending"])
+        number, name = int(self.world.demand.number[vm]), self.workload.ids[vm].as_py()
+        return f"{number}" if name == number else f"{number} ({name!r})"
 
     def metrics(self) -> dict[str, float]:
         """The metrics so far."""
