@@ -10,10 +10,12 @@ from typing import Any
 import numba
 import numpy as np
 
+from cloudarena.blame import FAULTS, asked, fault_of
 from cloudarena.contract import Policy, RecordLevel, Scenario, Simulation
 from cloudarena.engine.compiled import compiled_as
+from cloudarena.engine.interrupts import apart, make_flag
 from cloudarena.engine.streams import stream
-from cloudarena.errors import InvalidAction
+from cloudarena.errors import CloudarenaError, InvalidAction
 from cloudarena.policies import ArrayPolicy, PolicyBook
 
 
@@ -29,7 +31,11 @@ class CompiledRun(Simulation):
     full: int
     """The kernel's statuses; any other is an action that is not allowed."""
     kernel_play: Callable[..., Any]
-    """``play(world, policy, rng) -> status``, not yet compiled; with bundles, all policies."""
+    """``play(world, shown, stop, policy, rng) -> status``, not yet compiled.
+
+    What policies are shown is read-only. It comes back, deciding, when ``stop[0]`` is not 0. With
+    bundles it takes all policies.
+    """
     book: PolicyBook
 
     def __init__(self, scenario: Scenario, seed: int, record: RecordLevel, world: Any) -> None:
@@ -37,6 +43,7 @@ class CompiledRun(Simulation):
         self.world = world
         self.rng = stream(seed, "policy")
         self._status: int | None = None
+        self._lost = False
 
     @abstractmethod
     def _first_decision(self) -> int:
@@ -53,6 +60,8 @@ class CompiledRun(Simulation):
     @property
     def is_deciding(self) -> bool:
         """Whether something is to be decided; moves to the first decision if need be."""
+        if self._lost:
+            raise CloudarenaError("the run was interrupted within its policy and cannot go on")
         if self._status is None:
             self._status = self._first_decision()
         return self._status == self.deciding
@@ -73,23 +82,50 @@ class CompiledRun(Simulation):
         self._status = status
 
     def play(self, policy: Policy) -> None:
-        """Runs to the end: compiled if the policy is a function of arrays, else stepped."""
-        if not isinstance(policy, ArrayPolicy) or policy.machine_code is None:
+        """Runs to the end: compiled if the policy is a function of arrays, else stepped.
+
+        A policy that fails, fails here as it does stepped: the decision at which compiled code
+        raised something is put once more to the plain function.
+        """
+        code = policy.machine_code if isinstance(policy, ArrayPolicy) else None
+        if not isinstance(policy, ArrayPolicy) or code is None:
             super().play(policy)
             return
-        code = policy.machine_code
         codes = code if isinstance(code, tuple) else (code,)
         self._prepare(policy)
-        state = tuple(numba.typeof(part) for part in self._state())
-        run_on = _compiled_play(self.kernel_play, state, self.book.signatures())
-        status = run_on(*self._state(), *codes, self.rng)
-        while status == self.full:
-            self._make_room()
-            status = run_on(*self._state(), *codes, self.rng)
-        self._go_on(int(status))
+        try:
+            status = self._play_on(codes)
+            while status == self.full:
+                self._make_room()
+                status = self._play_on(codes)
+        except FAULTS as error:
+            if is_trusted(policy):
+                raise
+            self._status = self.deciding
+            asked(policy, self.decision)
+            raise fault_of(policy, error) from error
+        self._go_on(status)
+
+    def _play_on(self, codes: tuple[Any, ...]) -> int:
+        """Lets the kernel decide by compiled policies; signals are heard meanwhile."""
+        state, stop = self._state(), make_flag()
+        run_on = _compiled_play(
+            self.kernel_play, tuple(numba.typeof(part) for part in state), self.book.signatures()
+        )
+        given: list[int] = []
+        self._status = None
+        try:
+            apart(lambda: given.append(int(run_on(*state, stop, *codes, self.rng))), stop)
+        except FAULTS:
+            raise
+        except BaseException:
+            self._lost = given not in ([self.deciding], [self.ended])
+            self._status = None if self._lost else given[0]
+            raise
+        return given[0]
 
     def _state(self) -> tuple[Any, ...]:
-        """What the kernel takes before the policies: the world, where nothing else is said."""
+        """What the kernel takes before the policies: the world, and what policies are shown."""
         return (self.world,)
 
     def _prepare(self, policy: ArrayPolicy) -> None:
@@ -102,7 +138,8 @@ def _compiled_play(
 ) -> Any:
     """The kernel for a whole run, compiled for policies as first-class functions."""
     functions = [numba.types.FunctionType(policy) for policy in policies]
-    return compiled_as(play, numba.int64(*state, *functions, policies[0].args[-1]))
+    flag, rng = numba.int64[::1], policies[0].args[-1]
+    return compiled_as(play, numba.int64(*state, flag, *functions, rng), nogil=True)
 
 
 @cache
@@ -118,15 +155,14 @@ def compiled_step(function: Any, *types: Any) -> Any:
 def is_whole(value: Any) -> bool:
     """Whether a value is a whole number that a kernel can take."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return abs(int(value)) < 2**62
+        return -(2**63) <= int(value) < 2**63
     return False
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A view that cannot be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    """A view that cannot be written to, nor be made writable."""
+    view = np.asarray(memoryview(array).toreadonly())  # type: ignore[arg-type]
+    return view if array.dtype.names is None else view.view(array.dtype)
 
 
 def locked(value: Any) -> Any:

@@ -20,7 +20,10 @@ class TraceError(CloudarenaError):
 
 
 class PolicyError(CloudarenaError):
-    """A policy that does not exist, cannot be loaded, or does not fit the scenario."""
+    """A policy that does not exist, cannot be loaded, does not fit the scenario, or fails."""
+
+    details: str = ""
+    """The traceback of what the policy raised, if it did."""
 
 
 class InvalidAction(CloudarenaError, ValueError):
