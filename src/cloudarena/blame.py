@@ -10,7 +10,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from cloudarena.errors import CloudarenaError, PolicyError
+from cloudarena.errors import CloudarenaError, Ended, PolicyError
 
 FAULTS = (Exception, SystemExit, GeneratorExit)
 """What a policy can raise by itself; an interrupt by the user is not its fault."""
@@ -50,7 +50,7 @@ def fault_of(policy: Any, error: BaseException, name: str | None = None) -> Base
 
     Its ``details`` are the whole traceback, which comes along from other processes too.
     """
-    if isinstance(error, CloudarenaError) or is_built_in(policy):
+    if isinstance(error, (CloudarenaError, Ended)) or is_built_in(policy):
         return error
     fault = policy_error(name or name_of(policy), place_of(policy, error), words_of(error))
     fault.details = "".join(traceback.format_exception(error))

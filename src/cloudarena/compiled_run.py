@@ -10,10 +10,10 @@ from typing import Any
 import numba
 import numpy as np
 
-from cloudarena.blame import FAULTS, asked, fault_of
+from cloudarena.blame import asked, fault_of, is_built_in
 from cloudarena.contract import Policy, RecordLevel, Scenario, Simulation
 from cloudarena.engine.compiled import compiled_as
-from cloudarena.engine.interrupts import apart, make_flag
+from cloudarena.engine.interrupts import Interrupted, apart, make_flag
 from cloudarena.engine.streams import stream
 from cloudarena.errors import CloudarenaError, InvalidAction
 from cloudarena.policies import ArrayPolicy, PolicyBook
@@ -98,8 +98,8 @@ class CompiledRun(Simulation):
             while status == self.full:
                 self._make_room()
                 status = self._play_on(codes)
-        except FAULTS as error:
-            if is_trusted(policy):
+        except Exception as error:
+            if isinstance(error, CloudarenaError) or is_built_in(policy):
                 raise
             self._status = self.deciding
             asked(policy, self.decision)
@@ -112,17 +112,13 @@ class CompiledRun(Simulation):
         run_on = _compiled_play(
             self.kernel_play, tuple(numba.typeof(part) for part in state), self.book.signatures()
         )
-        given: list[int] = []
         self._status = None
         try:
-            apart(lambda: given.append(int(run_on(*state, stop, *codes, self.rng))), stop)
-        except FAULTS:
-            raise
-        except BaseException:
-            self._lost = given not in ([self.deciding], [self.ended])
-            self._status = None if self._lost else given[0]
-            raise
-        return given[0]
+            return int(apart(lambda: run_on(*state, stop, *codes, self.rng), stop))
+        except Interrupted as interrupt:
+            self._lost = not interrupt.ended or interrupt.value not in (self.deciding, self.ended)
+            self._status = None if self._lost else int(interrupt.value)
+            raise interrupt.signal from None
 
     def _state(self) -> tuple[Any, ...]:
         """What the kernel takes before the policies: the world, and what policies are shown."""

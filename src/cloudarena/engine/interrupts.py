@@ -32,20 +32,25 @@ def make_flag() -> NDArray[np.int64]:
     return np.zeros(1, np.int64)
 
 
-class LeftBehindError(RuntimeError):
-    """The cause of an interrupt's exception where the compiled code could not be stopped."""
+class Interrupted(BaseException):
+    """A signal's exception came up while compiled code ran.
+
+    Whoever catches it raises ``signal`` again. If the code has not ``ended``, it goes on with what
+    it works on, which must not be looked at any more.
+    """
+
+    def __init__(self, signal: BaseException, value: Any, ended: bool) -> None:
+        super().__init__(repr(signal))
+        self.signal, self.value, self.ended = signal, value, ended
 
 
 def apart(call: Callable[[], Any], stop: NDArray[np.int64] | None = None) -> Any:
     """What a call gives that does not hold Python's lock; signals are heard meanwhile.
 
     Args:
-        call: calls a function that was compiled with ``nogil=True``.
-        stop: is set when a signal (any exception) interrupts the wait; the call should then come
-            back soon. Its result is lost, but what it changed is as the call left it.
-
-    The exception of an interrupt has ``LeftBehindError`` as its cause if the call goes on: then
-    what it works on must not be looked at again.
+        call: calls a function that was compiled with ``nogil=True``. What it raises is raised.
+        stop: is set when a signal's exception interrupts the wait; the call should then come back
+            soon. ``Interrupted`` has that exception as its cause.
     """
     done, outcome = threading.Event(), _Outcome()
 
@@ -61,13 +66,13 @@ def apart(call: Callable[[], Any], stop: NDArray[np.int64] | None = None) -> Any
     thread.start()
     try:
         done.wait()
-    except BaseException as interrupt:
+    except BaseException as signal:
         if stop is not None:
             stop[0] = 1
-        if not done.wait(PATIENCE_S):
+        ended = done.wait(PATIENCE_S)
+        if not ended:
             _left_behind.append(thread)
-            raise interrupt from LeftBehindError("the compiled code goes on")
-        raise
+        raise Interrupted(signal, outcome.value, ended and outcome.error is None) from signal
     if outcome.error is not None:
         raise outcome.error
     return outcome.value

@@ -10,6 +10,7 @@ from typing import Any
 from cloudarena.catalogue import load
 from cloudarena.contract import Policy, RecordLevel, Result, Scenario
 from cloudarena.errors import InvalidAction
+from cloudarena.memory import check_memory
 from cloudarena.policies import begin, policy_name
 
 
@@ -33,6 +34,7 @@ def simulate(
     named = scenario.policy or scenario.default_policy if policy is None else policy
     chosen = scenario.book.resolve(named)
     begin(chosen, scenario, seed)
+    check_memory(*scenario.memory_needs(record or scenario.record))
     run = scenario.start(seed, record)
     try:
         run.play(chosen)
