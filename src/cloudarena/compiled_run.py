@@ -10,13 +10,13 @@ from typing import Any
 import numba
 import numpy as np
 
-from cloudarena.blame import asked, fault_of, is_built_in
+from cloudarena.blame import FAULTS, asked, fault_of
 from cloudarena.contract import Policy, RecordLevel, Scenario, Simulation
 from cloudarena.engine.compiled import compiled_as
 from cloudarena.engine.interrupts import Interrupted, apart, make_flag
 from cloudarena.engine.streams import stream
 from cloudarena.errors import CloudarenaError, InvalidAction
-from cloudarena.policies import ArrayPolicy, PolicyBook
+from cloudarena.policies import ArrayPolicy, Bundle, PolicyBook
 
 
 class CompiledRun(Simulation):
@@ -98,12 +98,12 @@ class CompiledRun(Simulation):
             while status == self.full:
                 self._make_room()
                 status = self._play_on(codes)
-        except Exception as error:
-            if isinstance(error, CloudarenaError) or is_built_in(policy):
-                raise
+        except _PolicyRaised as raised:
             self._status = self.deciding
-            asked(policy, self.decision)
-            raise fault_of(policy, error) from error
+            decision = self.decision
+            part = policy.parts[decision.kind] if isinstance(policy, Bundle) else policy
+            asked(part, decision)
+            raise fault_of(part, raised.error) from raised.error
         self._go_on(status)
 
     def _play_on(self, codes: tuple[Any, ...]) -> int:
@@ -119,6 +119,8 @@ class CompiledRun(Simulation):
             self._lost = not interrupt.ended or interrupt.value not in (self.deciding, self.ended)
             self._status = None if self._lost else int(interrupt.value)
             raise interrupt.signal from None
+        except FAULTS as error:
+            raise _PolicyRaised(error) from error
 
     def _state(self) -> tuple[Any, ...]:
         """What the kernel takes before the policies: the world, and what policies are shown."""
@@ -126,6 +128,14 @@ class CompiledRun(Simulation):
 
     def _prepare(self, policy: ArrayPolicy) -> None:
         """Gets the state ready for a policy, where the policy asks for more than arrays."""
+
+
+class _PolicyRaised(Exception):  # noqa: N818 it never leaves this file
+    """Compiled code raised something: that of a policy, for kernels raise nothing."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
 
 
 @cache
