@@ -93,18 +93,30 @@ class CompiledRun(Simulation):
             return
         codes = code if isinstance(code, tuple) else (code,)
         self._prepare(policy)
+        raised: BaseException | None = None
         try:
             status = self._play_on(codes)
             while status == self.full:
                 self._make_room()
                 status = self._play_on(codes)
-        except _PolicyRaised as raised:
-            self._status = self.deciding
-            decision = self.decision
-            part = policy.parts[decision.kind] if isinstance(policy, Bundle) else policy
-            asked(part, decision)
-            raise fault_of(part, raised.error) from raised.error
-        self._go_on(status)
+        except _PolicyRaised as fault:
+            raised = fault.error
+        if raised is None:
+            self._go_on(status)
+        else:
+            self._repeat(policy, raised)
+
+    def _repeat(self, policy: ArrayPolicy, raised: BaseException) -> None:
+        """Puts the decision at which compiled code raised something to the plain function.
+
+        It raises the same in Python's words, with its line; if not, for it has drawn another number
+        since, what was raised is told.
+        """
+        self._status = self.deciding
+        decision = self.decision
+        part = policy.parts[decision.kind] if isinstance(policy, Bundle) else policy
+        asked(part, decision)
+        raise fault_of(part, raised) from raised
 
     def _play_on(self, codes: tuple[Any, ...]) -> int:
         """Lets the kernel decide by compiled policies; signals are heard meanwhile."""
@@ -143,9 +155,22 @@ def _compiled_play(
     play: Callable[..., Any], state: tuple[Any, ...], policies: tuple[Any, ...]
 ) -> Any:
     """The kernel for a whole run, compiled for policies as first-class functions."""
-    functions = [numba.types.FunctionType(policy) for policy in policies]
+    functions = [_function_type(policy) for policy in policies]
     flag, rng = numba.int64[::1], policies[0].args[-1]
     return compiled_as(play, numba.int64(*state, flag, *functions, rng), nogil=True)
+
+
+def _function_type(signature: Any) -> Any:
+    """The type of a policy. Numba tells such types apart by the names of their tuples alone."""
+    function = numba.types.FunctionType(signature)
+    for mine, known in zip(signature.args, function.signature.args, strict=True):
+        if mine != known:
+            this, other = (one.instance_class for one in (mine, known))
+            raise CloudarenaError(
+                f"{this.__module__}.{this.__qualname__}: the name is not allowed: "
+                f"{other.__module__} has a tuple of the same name and fields for its policies"
+            )
+    return function
 
 
 @cache

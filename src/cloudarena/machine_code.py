@@ -25,7 +25,6 @@ from cloudarena.engine.compiled import compiled_as, settled
 
 KEPT = 256
 """How many functions of users a process keeps compiled."""
-NOT_WHOLE = "it does not always return what it is asked for: {}"
 PLAIN = (bool, int, float, complex, str, bytes, tuple, np.generic, np.ndarray, np.dtype, type)
 """What compiled code can take from outside a function, besides functions and modules."""
 
@@ -88,7 +87,7 @@ def _with_return_type(dispatcher: Any, function: Any, signature: Any, stamp: str
     if len(parts) == len(whole) and all(_is_whole(part) for part in parts):
         return settled(checked(function, stamp), signature)
     words = "a whole number" if len(whole) == 1 else f"{len(whole)} whole numbers"
-    raise CannotCompile(NOT_WHOLE.format(words))
+    raise CannotCompile(f"it does not always return {words}")
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:

@@ -172,7 +172,7 @@ def the_policy_only_takes_allowed_actions(
     try:
         simulate(scenario, policy, seed, record="none")
     except InvalidAction as error:
-        raise AssertionError(f"policy {policy_name(policy)} took a bad action: {error}") from None
+        raise AssertionError(f"a bad action: {error}") from None
 
 
 def the_policy_repeats_itself(policy: str | Policy, scenario: Scenario, seed: int) -> None:

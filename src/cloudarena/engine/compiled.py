@@ -38,6 +38,14 @@ def lean(function: Callable[..., Any]) -> Any:
     return _cached(function, **NO_COUNTS)
 
 
+def released(function: Callable[..., Any]) -> Any:
+    """As ``lean``, for what may take seconds: meanwhile other threads of Python can run.
+
+    Called through ``interrupts.apart``, signals are heard too.
+    """
+    return _cached(function, nogil=True, **NO_COUNTS)
+
+
 def inner(function: Callable[..., Any]) -> Any:
     """As ``lean``, for a function that only compiled code calls: it becomes part of its caller.
 

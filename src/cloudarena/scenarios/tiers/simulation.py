@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cloudarena.compiled_run import locked, read_only
 from cloudarena.contract import RecordLevel, Simulation
+from cloudarena.engine.interrupts import Interrupted, apart
 from cloudarena.engine.streams import stream
 from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.tiers import fleet, kernel
@@ -21,6 +22,8 @@ from cloudarena.scenarios.tiers.tables import make_tables
 
 Counts = NDArray[np.int64]
 """VMs, (tier, size): fat, then thin."""
+MANY = 1_000_000
+"""Requests that take a tenth of a second and more."""
 
 
 class Period(NamedTuple):
@@ -174,11 +177,11 @@ class TiersSimulation(Simulation):
         number, clock = len(self.periods), self.world.clock[0]
         begin, done, arrived = self.now, int(clock["done"]), int(clock["arrived"])
         end = min((number + 1) * self.scenario.period_s, self.scenario.duration_s)
-        kernel.run_until(self.world, end)
+        self._run_until(end)
         requests = int(clock["arrived"]) - arrived
         held_at_end = self.world.tiers["held"].copy()
         if number + 1 == self.scenario.periods:
-            kernel.run_until(self.world, np.inf)
+            self._run_until(np.inf)
         measured = self._measure()
         seen = {name: value - self._measured[name] for name, value in measured.items()}
         responses, cost = self.world.responses[done : clock["done"]], cost_usd(self)
@@ -206,6 +209,16 @@ class TiersSimulation(Simulation):
         self.periods.append(locked(period))
         self.rates[number] = period.rate
         self._measured, self._paid = measured, cost
+
+    def _run_until(self, time: float) -> None:
+        """Lets time pass. Where that may take a second and more, signals are heard meanwhile."""
+        if len(self.world.requests) < MANY:
+            kernel.run_until(self.world, time)
+            return
+        try:
+            apart(lambda: kernel.run_until(self.world, time))
+        except Interrupted as interrupt:
+            raise interrupt.signal from None
 
     def _measure(self) -> dict[str, NDArray[Any]]:
         """What was measured of the tiers from the begin of the run."""

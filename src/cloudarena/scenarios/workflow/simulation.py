@@ -76,6 +76,8 @@ class WorkflowDecision:
     def finish_forecast(self, node: int, memory: int) -> float:
         """When the function would complete on a node, if nothing else came after it."""
         nodes = self._run.world.nodes
+        if not (is_whole(node) and 0 <= node < len(nodes.server)):
+            raise IndexError(f"node {node!r} is not allowed: 0 to {len(nodes.server) - 1}")
         return float(kernel.finish_forecast(nodes, self.function, node, memory))
 
     def arguments(self, policy: Any) -> tuple[Nodes, Function, np.random.Generator]:
