@@ -243,7 +243,7 @@ def test_a_policy_of_decisions_cannot_change_what_it_is_shown(tmp_path, spec, ho
 
 def test_the_kernel_looks_at_what_is_free_and_not_at_marks() -> None:
     """Even if somebody gets at the marks, a machine takes no more than it has."""
-    run = cloudarena.load("vm/toy").start(0)
+    run = cloudarena.load("vm/toy", {"decide_when_full": True}).start(0)
     while run.decision is not None:
         run.world.machines.valid[:] = True
         try:
@@ -272,6 +272,10 @@ STEPPED = {
         "def mine(pms, vm, rng):\n    if vm.vm < 0:\n        return mine(pms, vm, rng)\n"
         "    return {ok}\n"
     ),
+    "it changes count of the function around": (
+        "def mine(pms, vm, rng):\n    count = 0\n    def more():\n        nonlocal count\n"
+        "        count += 1\n    more()\n    return {ok}\n"
+    ),
     "what it does here cannot be compiled": (
         "import numpy as np\ncounts = np.zeros(1)\ndef mine(pms, vm, rng):\n    counts[0] += 1\n"
         "    return {ok}\n"
@@ -284,7 +288,7 @@ def test_what_cannot_be_compiled_runs_stepped_and_says_why(tmp_path, words) -> N
     ok = "int(pms.valid.argmax()) if pms.valid.any() else -2"
     path = tmp_path / "mine.py"
     path.write_text(STEPPED[words].format(ok=ok))
-    said = rf"policy mine runs stepped, .* slowly: .*mine\.py:\d+: {words}$"
+    said = rf"policy mine runs stepped, .* slowly: .*mine\.py:\d+: {words}"
     with pytest.warns(SteppedPolicyWarning, match=said):
         result = cloudarena.simulate("vm/toy", f"{path}:mine")
     assert result.metrics == cloudarena.simulate("vm/toy", "first-fit").metrics
@@ -416,13 +420,12 @@ def test_an_interrupt_stays_one() -> None:
 def test_parts_of_a_bundle_are_blamed_each_for_itself(tmp_path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(
-        "class mine:\n"
-        "    def place(self, nodes, replica, rng):\n        return 0\n"
-        "    def scale(self, scaling, rng):\n        return [][2]\n"
-        "def scaler(scaling, rng):\n    counts = (1, 2)\n    return counts[scaling.suggested + 10]\n"
+        "class mine:\n    def scale(self, scaling, rng):\n        return [][2]\n"
+        "def scaler(scaling, rng):\n    counts = (1, 2)\n"
+        "    return counts[scaling.suggested + 10]\n"
     )
-    spec = cloudarena.load("faas/serverless-basic", {"duration_s": 90})
-    for name, line in (("mine", 5), ("scaler", 8)):
+    spec = cloudarena.load("faas/edge-energy", {"duration_s": 90})
+    for name, line in (("mine", 3), ("scaler", 6)):
         with pytest.raises(PolicyError, match=rf"policy scale\w* \(.*mine\.py:{line}\): .*range"):
             cloudarena.simulate(spec, f"{path}:{name}")
 

@@ -82,9 +82,17 @@ def place_of(policy: Any, error: BaseException | None = None) -> str:
         return ""
     line = code.co_firstlineno
     for frame, at in traceback.walk_tb(error.__traceback__ if error else None):
-        if frame.f_code.co_filename == code.co_filename:
+        if _is_of(frame.f_code, code):
             line = at
     return written_place(code.co_filename, line)
+
+
+def _is_of(raised: CodeType, code: CodeType) -> bool:
+    """Whether code stands in a policy's file, or is the policy as it was compiled elsewhere."""
+    if raised.co_filename == code.co_filename:
+        return True
+    same_file = Path(raised.co_filename).name == Path(code.co_filename).name
+    return same_file and raised.co_name == code.co_name
 
 
 def written_place(file: str, line: int) -> str:
@@ -98,14 +106,17 @@ def written_place(file: str, line: int) -> str:
 def code_of(policy: Any) -> CodeType | None:
     """The code of a function, or of what a class or an object of it does when called."""
     function = getattr(policy, "function", policy)
-    if not inspect.isroutine(function):
-        kind = function if inspect.isclass(function) else type(function)
-        first = "__init__" if inspect.isclass(function) else "__call__"
-        function = getattr(kind, first, None)
-        if not hasattr(inspect.unwrap(function), "__code__"):  # a class that has none of its own
-            function = getattr(kind, "__call__", None)
-    code = getattr(inspect.unwrap(function) if function is not None else None, "__code__", None)
-    return code if isinstance(code, CodeType) else None
+    function = getattr(function, "func", function)  # of a functools.partial
+    holders = [function]
+    if inspect.isclass(function):
+        holders = [vars(function).get(name) for name in ("__init__", "__call__")]
+    elif not inspect.isroutine(function):
+        holders = [type(function).__call__ if callable(function) else None]
+    for holder in holders:
+        code = getattr(inspect.unwrap(holder), "__code__", None)
+        if isinstance(code, CodeType):
+            return code
+    return None
 
 
 def is_built_in(policy: Any) -> bool:

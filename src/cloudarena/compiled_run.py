@@ -113,7 +113,7 @@ class CompiledRun(Simulation):
         since, what was raised is told.
         """
         self._status = self.deciding
-        decision = self.decision
+        decision: Any = self.decision
         part = policy.parts[decision.kind] if isinstance(policy, Bundle) else policy
         asked(part, decision)
         raise fault_of(part, raised) from raised
@@ -142,7 +142,7 @@ class CompiledRun(Simulation):
         """Gets the state ready for a policy, where the policy asks for more than arrays."""
 
 
-class _PolicyRaised(Exception):  # noqa: N818 it never leaves this file
+class _PolicyRaised(Exception):
     """Compiled code raised something: that of a policy, for kernels raise nothing."""
 
     def __init__(self, error: BaseException) -> None:

@@ -19,9 +19,9 @@ import numba
 import numpy as np
 
 from cloudarena.blame import WRITES, policy_error, written_place
-from cloudarena.engine.checked import CannotCompile, checked
+from cloudarena.engine.checked import CannotCompile, checked, parts_of
 from cloudarena.engine.code_cache import fingerprint, used_values
-from cloudarena.engine.compiled import compiled_as, settled
+from cloudarena.engine.compiled import compiled_as
 
 KEPT = 256
 """How many functions of users a process keeps compiled."""
@@ -62,41 +62,37 @@ def _compiled(name: str, function: Any, signature: Any, stamp: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _with_return_type(checked(function, stamp), function, signature, stamp)
+            return _with_return_type(function, signature, stamp)
     except CannotCompile as error:
         return _said(function, error)
     except Exception as error:
         line = _line(function, error)
-        if "readonly" in str(error) and not any(_own_arrays(function)):
+        if "readonly" in str(error) and not _own_arrays(function):
             place = written_place(function.__code__.co_filename, line)
             return policy_error(name, place, WRITES)
         return _said(function, CannotCompile(_reason(function), line))
 
 
-def _with_return_type(dispatcher: Any, function: Any, signature: Any, stamp: str) -> Any:
+def _with_return_type(function: Any, signature: Any, stamp: str) -> Any:
     """A function compiled for a signature, if it always returns whole numbers.
 
     Numba would turn any number into a whole one: so the type that it finds is looked at first.
     """
-    settled(dispatcher, signature.args)
+    dispatcher = checked(function, signature.args, stamp)
     (found,) = (code.signature.return_type for code in dispatcher.overloads.values())
     wanted = signature.return_type
     if found == wanted:
         return dispatcher
-    parts, whole = _parts(found), _parts(wanted)
+    parts, whole = parts_of(found), parts_of(wanted)
     if len(parts) == len(whole) and all(_is_whole(part) for part in parts):
-        return settled(checked(function, stamp), signature)
+        return checked(function, signature, stamp)
     words = "a whole number" if len(whole) == 1 else f"{len(whole)} whole numbers"
     raise CannotCompile(f"it does not always return {words}")
 
 
-def _parts(kind: Any) -> tuple[Any, ...]:
-    return tuple(kind) if isinstance(kind, numba.types.BaseTuple) else (kind,)
-
-
 def _is_whole(kind: Any) -> bool:
     """Whether a type holds whole numbers that are the same in 64 bits with a sign."""
-    return isinstance(kind, numba.types.Integer) and (kind.signed or kind.bitwidth < 64)
+    return isinstance(kind, numba.types.Integer) and kind != numba.types.uint64
 
 
 def _said(function: Any, error: CannotCompile) -> CannotCompile:
@@ -109,7 +105,7 @@ def _said(function: Any, error: CannotCompile) -> CannotCompile:
 def _line(function: Any, error: Exception) -> int:
     """The line of the user's file that an error of Numba names last; else that of the function."""
     file, line = Path(function.__code__.co_filename).name, function.__code__.co_firstlineno
-    for path, number in re.findall(r'File "([^"]+)", line (\d+)', str(error)):
+    for path, number in re.findall(r'(?:File "| at )([^"\n]+?)(?:", line | \()(\d+)', str(error)):
         if Path(path).name == file:
             line = int(number)
     return line
@@ -121,10 +117,6 @@ def _reason(function: Any) -> str:
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
         return "it is no plain function"
     for step in dis.get_instructions(code):
-        if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            return f"it changes the global {step.argval}"
-        if step.opname == "STORE_DEREF" and step.argval in code.co_freevars:
-            return f"it changes {step.argval} of the function around it"
         if step.opname == "IMPORT_NAME":
             return f"it imports {step.argval}"
     outside = {name: function.__globals__.get(name, 0) for name in code.co_names}
@@ -139,8 +131,11 @@ def _reason(function: Any) -> str:
     return "what it does here cannot be compiled"
 
 
-def _own_arrays(function: Any) -> Iterator[np.ndarray]:
-    """Arrays from outside a function, and outside those of its file that it calls."""
+def _own_arrays(function: Any) -> bool:
+    """Whether a function, or one of its file that it calls, uses arrays from outside it.
+
+    Compiled, these are read-only too; stepped they may be written to.
+    """
     seen, waiting = set(), [function]
     while waiting:
         value = waiting.pop()
@@ -148,11 +143,12 @@ def _own_arrays(function: Any) -> Iterator[np.ndarray]:
             continue
         seen.add(id(value))
         if isinstance(value, np.ndarray):
-            yield value
-        elif isinstance(value, tuple):
+            return True
+        if isinstance(value, tuple):
             waiting += value
         elif isinstance(value, types.FunctionType) and value.__module__ == function.__module__:
             waiting += used_values(value)
+    return False
 
 
 def _lines(code: types.CodeType) -> Iterator[str]:

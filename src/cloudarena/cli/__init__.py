@@ -25,8 +25,8 @@ def _run() -> None:
     """Runs a command and says what went wrong in one line."""
     import typer
 
-    from cloudarena.cli.app import command
     from cloudarena.cli import options
+    from cloudarena.cli.app import command
     from cloudarena.cli.usage import UsageError, usage_line
     from cloudarena.errors import CloudarenaError
 

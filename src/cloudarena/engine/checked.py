@@ -7,6 +7,7 @@ function that uses one is not compiled, since NumPy refuses to write in each of 
 
 from __future__ import annotations
 
+import dis
 import types
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -19,9 +20,12 @@ from numba.core import types as numba_types
 from numba.core.dispatcher import Dispatcher
 
 from cloudarena.engine.code_cache import ReachCache
+from cloudarena.engine.compiled import NO_COUNTS, settled
 
 KEPT_OPTIONS = ("fastmath", "error_model")
 """Options of a user's own decorator that change what a function gives."""
+PACKAGE_OPTIONS = ("_nrt", "forceinline")
+"""Options of the package's functions that make them fast."""
 WAYS_AROUND = (
     numba_types.NumpyFlatType,
     numba_types.NumpyNdIterType,
@@ -41,7 +45,7 @@ DEEPEST = 6
 """How far names are followed from module to module."""
 
 
-class CannotCompile(Exception):  # noqa: N818 it is no fault
+class CannotCompile(Exception):
     """A function that is not compiled; the words say why, the line says where."""
 
     def __init__(self, words: str, line: int | None = None) -> None:
@@ -49,36 +53,61 @@ class CannotCompile(Exception):  # noqa: N818 it is no fault
         self.words, self.line = words, line
 
 
-def checked(function: Callable[..., Any], stamp: str = "") -> Any:
-    """A function of a user's, ready to be compiled with checks in all that it calls.
+class _MustCount(Exception):
+    """A function calls one that hands out references, so it must count them."""
+
+
+def checked(function: Callable[..., Any], arguments: Any, stamp: str = "") -> Any:
+    """A function of a user's, compiled for arguments, with checks in all that it calls.
 
     Args:
         function: what the user wrote.
+        arguments: the types of the arguments, or a signature.
         stamp: is part of the key under which the machine code is kept on the disk.
+
+    A function that makes no arrays need not count references, which with checks takes as long as
+    the rest of it. Which one does is found out by trying, once: the disk remembers.
     """
-    return _Copies(stamp).of(function)
+    kept, failure = [], None
+    for options in (NO_COUNTS, {}):
+        try:
+            copy = _Copies(stamp, options).of(function)
+        except _MustCount:
+            continue
+        if copy._cache.holds(copy, arguments):
+            return settled(copy, arguments)
+        kept.append(copy)
+    for copy in kept:
+        try:
+            return settled(copy, arguments)
+        except CannotCompile:
+            raise
+        except Exception as error:
+            failure = error  # of the last one: it may do what the others may not
+    raise failure or CannotCompile("it cannot be compiled")
 
 
 @cache
 def checked_helper(function: Any) -> Any:
     """A function of the package, with its indices checked: what policies of users may call."""
-    return _Copies("").of(function)
+    return _Copies("", {}).of(function)
 
 
 class _Copies:
     """Copies of functions that call copies, each compiled with checks."""
 
-    def __init__(self, stamp: str) -> None:
-        self._stamp = stamp
+    def __init__(self, stamp: str, options: dict[str, Any]) -> None:
+        self._stamp, self._options = stamp, options
         self._done: dict[types.FunctionType, Any] = {}
         self._open: list[types.FunctionType] = []
 
     def of(self, function: Any) -> Any:
         """The copy of a function."""
-        options: dict[str, Any] = {"boundscheck": True}
+        options: dict[str, Any] = {"boundscheck": True, **self._options}
         if isinstance(function, Dispatcher):
             chosen = function.targetoptions
-            options |= {key: chosen[key] for key in KEPT_OPTIONS if key in chosen}
+            wanted = PACKAGE_OPTIONS if _is_of_package(function) else KEPT_OPTIONS
+            options |= {key: chosen[key] for key in wanted if key in chosen}
             function = function.py_func
         if function in self._open:
             raise CannotCompile("it calls itself", function.__code__.co_firstlineno)
@@ -90,6 +119,8 @@ class _Copies:
 
     def _copy(self, function: types.FunctionType, options: dict[str, Any]) -> Any:
         code, names = function.__code__, set(names_in(function.__code__))
+        if not _is_of_package(function):
+            _keep_to_itself(code)
         known = {**function.__globals__}
         for name in names & set(known):
             known[name] = self._replaced(known[name], names, function.__module__)
@@ -122,6 +153,9 @@ class _Copies:
         if not isinstance(value, (Dispatcher, types.FunctionType)) or _is_of_numba(value):
             return value
         if _is_of_package(value):
+            counts = isinstance(value, Dispatcher) and "_nrt" not in value.targetoptions
+            if counts and self._options == NO_COUNTS:
+                raise _MustCount
             return checked_helper(value)
         is_own = isinstance(value, Dispatcher) or value.__module__ == home
         return self.of(value) if is_own else value
@@ -130,12 +164,31 @@ class _Copies:
 class _SafeCache(ReachCache):
     """Keeps only machine code in which there is no way around the checks."""
 
+    def holds(self, dispatcher: Any, arguments: Any) -> bool:
+        """Whether there is machine code on the disk for arguments."""
+        key = self._index_key(arguments, dispatcher.targetctx.codegen())
+        return key in self._cache_file._load_index()
+
     def save_overload(self, signature: Any, data: Any) -> None:
         """Keeps what was compiled just now, or raises CannotCompile."""
         if not _is_of_package(self._py_func):
             for statement, words in _unsafe(data.type_annotation):
                 raise CannotCompile(words, statement.loc.line)
         super().save_overload(signature, data)
+
+
+def _keep_to_itself(code: types.CodeType) -> None:
+    """Raises if a function changes names outside it: Numba would change them in it alone."""
+    line = code.co_firstlineno
+    for step in dis.get_instructions(code):
+        line = step.starts_line if isinstance(step.starts_line, int) else line
+        if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            raise CannotCompile(f"it changes the global {step.argval}", line)
+        if step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in code.co_freevars:
+            raise CannotCompile(f"it changes {step.argval} of the function around it", line)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _keep_to_itself(constant)
 
 
 def names_in(code: types.CodeType) -> Iterator[str]:
@@ -191,12 +244,13 @@ def _returns_truth(kind: Any, value: Any, kinds: dict[str, Any]) -> bool:
     """Whether a return turns a truth value into a number, which Python does not."""
     if not (isinstance(value, ir.Expr) and value.op == "cast"):
         return False
-    given, wanted = _parts(kinds.get(value.value.name)), _parts(kind)
+    given, wanted = parts_of(kinds.get(value.value.name)), parts_of(kind)
     return any(
         isinstance(one, numba_types.Boolean) and not isinstance(other, numba_types.Boolean)
         for one, other in zip(given, wanted, strict=False)
     )
 
 
-def _parts(kind: Any) -> tuple[Any, ...]:
-    return tuple(kind) if isinstance(kind, numba_types.BaseTuple) else (kind,)
+def parts_of(kind: Any) -> tuple[Any, ...]:
+    """The types of a tuple's parts; of anything else its own."""
+    return tuple(kind.types) if isinstance(kind, numba_types.BaseTuple) else (kind,)

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 PATIENCE_S = 0.5
 """How long compiled code that was asked to stop is waited for."""
 INTERRUPTED = 130
-"""The exit code of a process that a signal has ended, as shells have it."""
+"""The exit code of a process that Ctrl-C has ended, as shells have it."""
 
-_left_behind: list[threading.Thread] = []
+_left_behind: list[tuple[threading.Thread, int]] = []
+"""Threads whose code did not stop, and the exit code that the signal asks for."""
 
 
 def make_flag() -> NDArray[np.int64]:
@@ -71,7 +72,8 @@ def apart(call: Callable[[], Any], stop: NDArray[np.int64] | None = None) -> Any
             stop[0] = 1
         ended = done.wait(PATIENCE_S)
         if not ended:
-            _left_behind.append(thread)
+            code = getattr(signal, "code", None)
+            _left_behind.append((thread, code if isinstance(code, int) else INTERRUPTED))
         raise Interrupted(signal, outcome.value, ended and outcome.error is None) from signal
     if outcome.error is not None:
         raise outcome.error
@@ -88,8 +90,9 @@ class _Outcome:
 @atexit.register
 def _leave() -> None:
     """Ends the process where compiled code still runs: it would use what Python takes down."""
-    if any(thread.is_alive() for thread in _left_behind):
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None and not stream.closed:
-                stream.flush()
-        os._exit(INTERRUPTED)
+    for thread, code in _left_behind:
+        if thread.is_alive():
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None and not stream.closed:
+                    stream.flush()
+            os._exit(code)

@@ -237,9 +237,7 @@ class Extra(NamedTuple):
 
 
 @inlined
-def forecast(
-    sharing: Sharing, node: int, coming: int, begins: NDArray[np.float64]
-) -> float:
+def forecast(sharing: Sharing, node: int, coming: int, begins: NDArray[np.float64]) -> float:
     """When a node's containers are all done, if nothing else comes.
 
     Args:
