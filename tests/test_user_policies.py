@@ -6,6 +6,8 @@ In each kind of scenario that has compiled policies, and at both speeds, in the 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -478,3 +480,50 @@ def test_an_order_that_is_none_is_refused(order, words) -> None:
     mine = ArrayPolicy("mine", first.function, scenario.book.signature, order=order)
     with pytest.raises(PolicyError, match=f"policy mine.*{words}"):
         cloudarena.simulate(scenario, mine)
+
+
+def test_kinds_whose_tuples_cannot_be_told_apart_are_refused() -> None:
+    """Numba compares the types of functions by the names of their arguments' tuples alone."""
+    import numba
+
+    from cloudarena.compiled_run import _function_type
+
+    def signature_of(home: str) -> object:
+        class Hosts(NamedTuple):
+            free: np.ndarray
+
+        Hosts.__module__ = home
+        return numba.int64(numba.typeof(Hosts(np.zeros(1))))
+
+    first, second = signature_of("one.kind"), signature_of("another.kind")
+    known = _function_type(first)
+    assert known.signature == _function_type(first).signature == first
+    with pytest.raises(cloudarena.CloudarenaError, match=r"another\.kind.*Hosts.*one\.kind has a"):
+        _function_type(second)
+
+
+def test_workers_take_a_users_function_from_the_disk(tmp_path) -> None:
+    """Each of them would compile it anew, as often as it runs, were it not kept."""
+    folder = tmp_path / "cache"
+    script = (
+        "import os, pathlib, sys\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "import mine, cloudarena\n"
+        "cloudarena.simulate('vm/toy', mine.best)\n"
+        "from cloudarena.machine_code import users_code\n"
+        "code = cloudarena.load('vm/toy').book.resolve(mine.best).machine_code\n"
+        "print(sum(code.stats.cache_hits.values()), sum(code.stats.cache_misses.values()))\n"
+    )
+    (tmp_path / "mine.py").write_text(
+        f"STAMP = {str(folder)!r}\ndef best(pms, vm, rng):\n    return len(STAMP) - len(STAMP)\n"
+    )
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", script, str(tmp_path)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert found == [["0", "1"], ["1", "0"]]
