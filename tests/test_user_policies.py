@@ -527,3 +527,57 @@ def test_workers_take_a_users_function_from_the_disk(tmp_path) -> None:
         for _ in range(2)
     ]
     assert found == [["0", "1"], ["1", "0"]]
+
+
+HELPERS = """
+import numba
+import numpy as np
+from cloudarena.scenarios.jobs import first_machine
+from cloudarena.scenarios.jobs import queue
+from cloudarena.scenarios.jobs.queue import copies_that_fit
+
+
+@numba.njit
+def demand_of(tasks, task):
+    return tasks.demand[task, 0]
+
+
+def offered(tasks, machines, rng):
+    return 0, first_machine(tasks, machines, 10**9), 1
+
+
+def inner(tasks, machines, rng):
+    return 0, copies_that_fit(tasks, machines, 10**9, 0), 1
+
+
+def module(tasks, machines, rng):
+    return 0, queue.copies_that_fit(tasks, machines, 10**9, 0), 1
+
+
+def own(tasks, machines, rng):
+    return 0, demand_of(tasks, 10**9), 1
+
+
+@numba.njit
+def decorated(tasks, machines, rng):
+    place = 10**9
+    return 0, tasks.job[place], 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("offered", 15), ("inner", 19), ("module", 23), ("own", 27), ("decorated", 33)],
+)
+def test_what_a_policy_calls_is_checked_too(tmp_path, name, line) -> None:
+    """Helpers are compiled without checks for the kernel, and with checks for policies."""
+    path = tmp_path / "mine.py"
+    path.write_text(HELPERS)
+    said = at_both_speeds(cloudarena.load("jobs/toy"), f"{path}:{name}", PolicyError)
+    assert re.search(rf"mine\.py:{line}\): index .*is out of bounds", said), said
+
+
+def test_a_forecast_for_a_node_that_is_not_there_is_an_error() -> None:
+    decision = cloudarena.load("workflow/demo").start(0).decision
+    with pytest.raises(IndexError, match="node 1000000 is not allowed: 0 to"):
+        decision.finish_forecast(1_000_000, 128)

@@ -52,7 +52,17 @@ class ArrayPolicy:
 
     def __call__(self, decision: Any) -> Any:
         """Decides in plain Python."""
-        return self.function(*decision.arguments(self))
+        return self._plain(*decision.arguments(self))
+
+    @cached_property
+    def _plain(self) -> Callable[..., Any]:
+        """The function as it is, but for what is compiled of what it calls, which is checked."""
+        if is_built_in(self) or not inspect.isfunction(self.function):
+            return self.function
+        from cloudarena.engine.checked import guarded
+
+        plain: Callable[..., Any] = guarded(self.function)
+        return plain
 
     def __repr__(self) -> str:
         return f"<policy {self.name}>"
@@ -309,7 +319,7 @@ class PolicyBook:
 
     def _adopt(self, policy: Any, name: str) -> Policy:
         """Takes a user's class, function of arrays, or function of a decision."""
-        policy = made(policy)
+        policy = made(getattr(policy, "py_func", policy))  # what Numba compiles is compiled anew
         if self._arguments > 1 and takes(policy, self._arguments):
             return self._array_policy(name, policy)
         if not callable(policy):

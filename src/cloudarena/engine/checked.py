@@ -87,24 +87,42 @@ def checked(function: Callable[..., Any], arguments: Any, stamp: str = "") -> An
     raise failure or CannotCompile("it cannot be compiled")
 
 
+def guarded(function: Any) -> Any:
+    """A function of a user's for plain Python, with checks in what is compiled of what it calls.
+
+    It is the function itself if nothing is, or if it keeps state outside it.
+    """
+    copies = _Copies("", {}, in_python=True)
+    try:
+        copy = copies.of(function)
+    except CannotCompile:
+        return function
+    return copy if copies.found_code else function
+
+
 @cache
 def checked_helper(function: Any) -> Any:
     """A function of the package, with its indices checked: what policies of users may call."""
+    if isinstance(function, Dispatcher) and function.targetoptions.get("boundscheck"):
+        return function
     return _Copies("", {}).of(function)
 
 
 class _Copies:
     """Copies of functions that call copies, each compiled with checks."""
 
-    def __init__(self, stamp: str, options: dict[str, Any]) -> None:
-        self._stamp, self._options = stamp, options
+    def __init__(self, stamp: str, options: dict[str, Any], in_python: bool = False) -> None:
+        self._stamp, self._options, self._in_python = stamp, options, in_python
+        self.found_code = False
+        """Whether any of the functions was compiled already."""
         self._done: dict[types.FunctionType, Any] = {}
         self._open: list[types.FunctionType] = []
 
     def of(self, function: Any) -> Any:
         """The copy of a function."""
         options: dict[str, Any] = {"boundscheck": True, **self._options}
-        if isinstance(function, Dispatcher):
+        is_code = isinstance(function, Dispatcher)
+        if is_code:
             chosen = function.targetoptions
             wanted = PACKAGE_OPTIONS if _is_of_package(function) else KEPT_OPTIONS
             options |= {key: chosen[key] for key in wanted if key in chosen}
@@ -113,11 +131,20 @@ class _Copies:
             raise CannotCompile("it calls itself", function.__code__.co_firstlineno)
         if function not in self._done:
             self._open.append(function)
-            self._done[function] = self._copy(function, options)
+            copy = self._copy(function)
+            self.found_code |= is_code
+            if is_code or not self._in_python:
+                copy = self._compiled(copy, options)
+            self._done[function] = copy
             self._open.pop()
         return self._done[function]
 
-    def _copy(self, function: types.FunctionType, options: dict[str, Any]) -> Any:
+    def _compiled(self, copy: types.FunctionType, options: dict[str, Any]) -> Any:
+        dispatcher = njit(**options)(copy)
+        dispatcher._cache = _SafeCache(copy, {**options, "stamp": self._stamp})
+        return dispatcher
+
+    def _copy(self, function: types.FunctionType) -> types.FunctionType:
         code, names = function.__code__, set(names_in(function.__code__))
         if not _is_of_package(function):
             _keep_to_itself(code)
@@ -133,9 +160,7 @@ class _Copies:
         )
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
         copy.__doc__ = function.__doc__
-        dispatcher = njit(**options)(copy)
-        dispatcher._cache = _SafeCache(copy, {**options, "stamp": self._stamp})
-        return dispatcher
+        return copy
 
     def _replaced(self, value: Any, names: set[str], home: str, depth: int = 0) -> Any:
         """A function as its copy; a module with the copies of those of its functions in use."""
@@ -152,13 +177,13 @@ class _Copies:
             return module
         if not isinstance(value, (Dispatcher, types.FunctionType)) or _is_of_numba(value):
             return value
+        is_code = isinstance(value, Dispatcher)
         if _is_of_package(value):
-            counts = isinstance(value, Dispatcher) and "_nrt" not in value.targetoptions
-            if counts and self._options == NO_COUNTS:
+            if is_code and "_nrt" not in value.targetoptions and self._options == NO_COUNTS:
                 raise _MustCount
-            return checked_helper(value)
-        is_own = isinstance(value, Dispatcher) or value.__module__ == home
-        return self.of(value) if is_own else value
+            self.found_code |= is_code
+            return value if self._in_python and not is_code else checked_helper(value)
+        return self.of(value) if is_code or value.__module__ == home else value
 
 
 class _SafeCache(ReachCache):

@@ -79,7 +79,7 @@ class FaasBook(PolicyBook):
         """Takes a user's class, placer, scaler, bundle or function of a decision."""
         if isinstance(policy, Bundle):
             return policy
-        policy = made(policy)
+        policy = made(getattr(policy, "py_func", policy))
         if hasattr(policy, "place") or hasattr(policy, "scale"):
             placer, scaler = getattr(policy, "place", None), getattr(policy, "scale", None)
             return Bundle(name, {"place": self._placer(placer), "scale": self._scaler(scaler)})
