@@ -67,7 +67,9 @@ def test_a_policy_that_takes_bad_actions_is_found_out():
         """Always machine 0."""
         return 0
 
-    with pytest.raises(AssertionError, match="took a bad action: machine 0 is not allowed"):
+    with pytest.raises(
+        AssertionError, match="a bad action: policy eager: machine 0 is not allowed"
+    ):
         check_policy(eager, small("vm/azure-like-10k"))
 
 

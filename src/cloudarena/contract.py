@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.blame import asked
 from cloudarena.errors import CloudarenaError, InvalidAction, SpecError, explain, nearest
 from cloudarena.files import written_folder
 from cloudarena.measures import AtLeast
@@ -152,7 +153,7 @@ class Simulation(ABC):
     def play(self, policy: Policy) -> None:
         """Lets the policy decide until the run ends. Scenarios do this compiled if they can."""
         while (decision := self.decision) is not None:
-            self.apply(policy(decision))
+            self.apply(asked(policy, decision))
 
 
 class Observer(Protocol):

@@ -245,7 +245,9 @@ def test_marks_survive_conversion_and_come_from_generators_too(cloudarena, tmp_p
     assert figures["workflow/demo"]["not_in_file"]["all"].endswith("under seed 2")
     _, shown, _ = cloudarena("trace", "describe", made)
     assert "†" not in shown
-    assert "all figures are drawn by the generator of shapes under seed 4" in " ".join(shown.split())
+    assert "all figures are drawn by the generator of shapes under seed 4" in " ".join(
+        shown.split()
+    )
     spec = tmp_path / "spec.yaml"
     spec.write_text(
         "scenario: workflow\n"

@@ -290,9 +290,7 @@ def not_told(name: str, seed: int) -> dict[str, str]:
     return dict(NOT_TOLD.get(name, {}))
 
 
-def _generated(
-    workload: JobWorkload, estimates: str, seed: int, out: Path, as_json: bool
-) -> None:
+def _generated(workload: JobWorkload, estimates: str, seed: int, out: Path, as_json: bool) -> None:
     from cloudarena.workloads.job_estimates import with_estimates
 
     counts = {"jobs": len(workload.submit), "tasks": len(workload.instances)}

@@ -13,6 +13,7 @@ import atexit
 import hashlib
 import os
 import pickle
+import re
 import shutil
 import sys
 import tempfile
@@ -89,11 +90,11 @@ class ReachCache(FunctionCache):
     @property
     def _cache_file(self) -> _Files:
         if self._opened is None:
-            name = self._py_func.__qualname__.replace("<", "").replace(">", "")
+            name = f"{self._py_func.__module__}.{self._py_func.__qualname__}"
             stamp = fingerprint(self._py_func, self._options)
             self._opened = _Files(
                 cache_path=self._cache_path,
-                filename_base=f"{self._py_func.__module__}.{name[-80:]}-{stamp}",
+                filename_base=f"{re.sub('[^.0-9A-Za-z_-]', '', name)[-120:]}-{stamp}",
                 source_stamp=stamp,
             )
         return self._opened
@@ -177,7 +178,7 @@ def reached(function: Callable[..., Any]) -> Iterator[bytes]:
         if isinstance(value, types.FunctionType):
             yield f"{value.__module__}.{value.__qualname__}".encode()
             yield _bytecode(value.__code__, value.__doc__)
-            waiting += list(_used(value))[::-1]
+            waiting += list(used_values(value))[::-1]
         else:
             yield _constant(value)
 
@@ -198,7 +199,7 @@ def _bytecode(code: types.CodeType, docstring: str | None) -> bytes:
     return b"\0".join(parts)
 
 
-def _used(function: types.FunctionType) -> Iterator[Any]:
+def used_values(function: types.FunctionType) -> Iterator[Any]:
     """The values of the global names, closure and defaults of a function."""
     code = function.__code__
     names = list(_names(code))
@@ -224,6 +225,8 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 def _constant(value: Any) -> bytes:
     """What a value that is no function contributes to machine code."""
+    if isinstance(value, tuple):
+        return repr(type(value)).encode() + b"\0".join(map(_constant, value))
     if isinstance(value, np.ndarray):
         return f"{value.dtype.descr} {value.shape}".encode() + value.tobytes()
     if isinstance(value, type):

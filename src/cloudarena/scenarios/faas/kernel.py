@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloudarena.engine.alarms import first_ring, first_ringing
 from cloudarena.engine.compiled import inner, lean, separate
@@ -254,13 +255,26 @@ def show(world: World, seen: Nodes) -> None:
         seen.data_s[number] = node.data_s
 
 
-def play(world: World, seen: Nodes, placer: Any, scaler: Any, rng: np.random.Generator) -> int:
-    """Lets compiled policies decide until the run ends, something is full, or an action is bad."""
+def play(
+    world: World,
+    seen: Nodes,
+    shown: Nodes,
+    weights: NDArray[np.float64],
+    parameters: NDArray[np.float64],
+    stop: NDArray[np.int64],
+    placer: Any,
+    scaler: Any,
+    rng: np.random.Generator,
+) -> int:
+    """Lets compiled policies decide until the run ends, something is full, or an action is bad.
+
+    They see ``shown``, a read-only view of ``seen``. Where ``stop`` is set, it comes back.
+    """
     status = DECIDE if world.clock[0].pending != NOTHING else advance(world)
-    while status == DECIDE:
+    while status == DECIDE and stop[0] == 0:
         if world.clock[0].pending == PLACE:
             show(world, seen)
-            action = placer(seen, replica_of(world), rng)
+            action = placer(shown, replica_of(world, weights, parameters), rng)
         else:
             action = scaler(scaling_of(world), rng)
         status = take(world, action)

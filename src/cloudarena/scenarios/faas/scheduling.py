@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from cloudarena.engine.compiled import inner, separate
 from cloudarena.scenarios.faas.energy import dynamic_power_w
@@ -223,8 +224,10 @@ def expected_load(world: World, which: int, node: Record) -> float:
 
 
 @register_jitable  # references are counted: it hands out arrays
-def replica_of(world: World) -> Replica:
-    """The replica that is to be placed."""
+def replica_of(
+    world: World, weights: NDArray[np.float64], parameters: NDArray[np.float64]
+) -> Replica:
+    """The replica that is to be placed, with the weights of the spec and those of the policy."""
     clock = world.clock[0]
     function = world.functions[clock["function"]]
     return Replica(
@@ -233,6 +236,6 @@ def replica_of(world: World) -> Replica:
         int(function["placed"]),
         int(function["wanted"]),
         float(clock["now"]),
-        world.weights,
-        world.parameters,
+        weights,
+        parameters,
     )

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloudarena.engine.calendar import heapify, next_time, pop, push, size
 from cloudarena.engine.compiled import inlined, inner, lean
@@ -36,6 +37,7 @@ from cloudarena.scenarios.jobs.state import (
     RUNNING,
     Machines,
     Outages,
+    Shown,
     Tasks,
     World,
 )
@@ -481,41 +483,50 @@ def act(world: World, task: int, machine: int, count: int) -> int:
 
 
 @inner
-def shown_tasks(world: World) -> Tasks:
+def shown_tasks(world: World, shown: Shown) -> Tasks:
     """The tasks with the part of ``ready`` that counts now."""
-    t, clock = world.tasks, world.clock[0]
+    t, clock = shown.tasks, world.clock[0]
     return Tasks(
-        world.queue.task_at[clock.first], world.ready[: clock.ready],
+        world.queue.task_at[clock.first], shown.ready[: clock.ready],
         t.job, t.user, t.submit, t.instances, t.waiting, t.running, t.finished, t.demand,
         t.duration, t.path, t.weight, t.gang, t.first_task, t.job_held, t.user_held,
     )  # fmt: skip
 
 
 @inner
-def shown_machines(world: World) -> Machines:
+def shown_machines(world: World, shown: Shown) -> Machines:
     """The machines with the time and the rows that count now."""
-    m = world.machines
+    m = shown.machines
     return Machines(
         world.clock[0].now,
         m.capacity, m.free, m.speed, m.up, m.total, m.free_total, m.room,
-        world.finishes.payloads[: size(world.finishes)], m.rows,
+        shown.active[: size(world.finishes)], m.rows,
     )  # fmt: skip
 
 
 @inner
-def play_on(world: World, policy: Any, rng: np.random.Generator) -> int:
-    """Lets a compiled policy decide until the run ends, rows are short, or an action is bad."""
+def play_on(
+    world: World, shown: Shown, stop: NDArray[np.int64], policy: Any, rng: np.random.Generator
+) -> int:
+    """Lets a compiled policy decide until the run ends, rows are short, or an action is bad.
+
+    It sees ``shown``, read-only. Where ``stop`` is set, it comes back.
+    """
     task, machine, count = -1, -1, 0
     status = DECIDE
-    while status == DECIDE:
+    while status == DECIDE and stop[0] == 0:
         if world.clock[0].deciding == 1:
             if rows_are_short(world):  # before the policy draws anything
                 return ROWS_FULL
-            task, machine, count = policy(shown_tasks(world), shown_machines(world), rng)
+            task, machine, count = policy(
+                shown_tasks(world, shown), shown_machines(world, shown), rng
+            )
         status = act(world, task, machine, count)
     return status
 
 
-def play(world: World, policy: Any, rng: np.random.Generator) -> int:
+def play(
+    world: World, shown: Shown, stop: NDArray[np.int64], policy: Any, rng: np.random.Generator
+) -> int:
     """As ``play_on``, for Python; it counts references, since Python gives it a Generator."""
-    return play_on(world, policy, rng)
+    return play_on(world, shown, stop, policy, rng)

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.compiled_run import locked
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.index import make_index
 from cloudarena.policies import PolicyBook
@@ -45,11 +46,15 @@ def signature() -> Any:
         0.0, sizes, sizes, real, flag, whole, whole, make_index(1, 4), whole, np.zeros(1, ROW)
     )
     return numba.types.UniTuple(numba.int64, 3)(
-        numba.typeof(tasks), numba.typeof(machines), numba.typeof(np.random.default_rng(0))
+        numba.typeof(locked(tasks)),
+        numba.typeof(locked(machines)),
+        numba.typeof(np.random.default_rng(0)),
     )
 
 
-policy = PolicyBook("jobs", signature, arguments=3)
+policy = PolicyBook(
+    "jobs", signature, arguments=3, has_queue=True, knowable=("durations", "estimates")
+)
 
 
 def by_duration(tasks: Tasks) -> NDArray[np.float64]:

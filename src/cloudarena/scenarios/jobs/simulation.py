@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked, read_only
+from cloudarena.blame import blamed
+from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.index import LOWEST, put, put_number
@@ -27,7 +28,7 @@ from cloudarena.scenarios.jobs.known import DURATIONS, check_needs
 from cloudarena.scenarios.jobs.metrics import measure
 from cloudarena.scenarios.jobs.policies import policy
 from cloudarena.scenarios.jobs.spec import JobsScenario
-from cloudarena.scenarios.jobs.state import Machines, Tasks
+from cloudarena.scenarios.jobs.state import Machines, Shown, Tasks
 from cloudarena.scenarios.jobs.tables import make_tables
 
 
@@ -74,7 +75,7 @@ class JobsDecision:
     def arguments(self, policy: ArrayPolicy) -> tuple[Tasks, Machines, np.random.Generator]:
         """What a policy that is a function of arrays takes, with its queue in its order."""
         self._run.prepare(policy)
-        return (*self._run.arrays(), self.rng)
+        return (*self._run.views(), self.rng)
 
 
 class JobsSimulation(CompiledRun):
@@ -124,11 +125,13 @@ class JobsSimulation(CompiledRun):
 
     def views(self) -> tuple[Tasks, Machines]:
         """The same, read-only."""
-        tasks, machines = self.arrays()
-        locked_tasks, locked_machines = self._locked
+        world, clock, shown = self.world, self.world.clock[0], self._shown
+        first = int(world.queue.task_at[clock["first"]])
         return (
-            locked_tasks._replace(first=tasks.first, ready=read_only(tasks.ready)),
-            locked_machines._replace(now=machines.now, active=read_only(machines.active)),
+            shown.tasks._replace(first=first, ready=shown.ready[: clock["ready"]]),
+            shown.machines._replace(
+                now=float(clock["now"]), active=shown.active[: world.finishes.counters[0]]
+            ),
         )
 
     def prepare(self, policy: ArrayPolicy) -> None:
@@ -138,7 +141,7 @@ class JobsSimulation(CompiledRun):
         check_needs(policy.name, policy.needs, self.scenario.known, self.workload.estimate)
         self._show_durations(policy.needs == DURATIONS)
         world, tasks, waiting = self.world, self.world.tasks, self.world.queue
-        keys = np.arange(len(tasks.job)) if policy.order is None else policy.order(tasks)
+        keys = np.arange(len(tasks.job)) if policy.order is None else self._keys(policy)
         waiting.task_at[:] = np.argsort(keys, kind="stable")
         waiting.place_of[waiting.task_at] = np.arange(len(tasks.job))
         for index in (waiting.waiting, waiting.fresh, waiting.dirty):
@@ -165,9 +168,26 @@ class JobsSimulation(CompiledRun):
         tasks.path[:] = known_paths(workload, tasks.duration)
         self._shows_truth = truth
 
+    def _keys(self, policy: ArrayPolicy) -> NDArray[Any]:
+        """The keys by which a policy orders its queue, one for each task."""
+        with blamed(policy.order, policy.name):
+            keys = np.asarray(policy.order(self._shown.tasks))  # type: ignore[misc]
+        if keys.shape != self.world.tasks.job.shape or keys.dtype.kind not in "biuf":
+            raise PolicyError(
+                f"policy {policy.name}: order: {keys.dtype} numbers of shape {keys.shape} are not "
+                f"allowed: one number for each of {len(self.world.tasks.job)} tasks"
+            )
+        return keys
+
     @cached_property
-    def _locked(self) -> tuple[Tasks, Machines]:
-        return locked(self.world.tasks), locked(self.world.machines)
+    def _shown(self) -> Shown:
+        world = self.world
+        shown = Shown(world.tasks, world.machines, world.ready, world.finishes.payloads)
+        views: Shown = locked(shown)
+        return views
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.world, self._shown
 
     @cached_property
     def _must_start(self) -> Any:
@@ -193,7 +213,7 @@ class JobsSimulation(CompiledRun):
         spare[: len(old)] = world.spare_rows
         machines = world.machines._replace(rows=rows)
         self.world = world._replace(machines=machines, finishes=finishes, spare_rows=spare)
-        self.__dict__.pop("_locked", None)
+        self.__dict__.pop("_shown", None)
 
     def _why_not(self, status: int) -> str:
         """Why the last action is not allowed, with the numbers that say so."""

@@ -95,6 +95,15 @@ class Machines(NamedTuple):
     """All rows, of ``ROW``: ``rows[k]["start"]``."""
 
 
+class Shown(NamedTuple):
+    """What a run shows to policies: read-only views of its state."""
+
+    tasks: Tasks
+    machines: Machines
+    ready: NDArray[np.int64]  # (tasks,): its beginning is ``tasks.ready``
+    active: NDArray[np.int64]  # (rows,): its beginning is ``machines.active``
+
+
 class Queue(NamedTuple):
     """The ready tasks in the order of the policy, and which of them may fit somewhere.
 

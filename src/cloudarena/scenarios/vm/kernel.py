@@ -466,6 +466,22 @@ def mark_valid(world: World, vm: int) -> int:
 
 
 @inner
+def has_room(world: World, vm: int, machine: int) -> bool:
+    """Whether a machine may take a VM: it is marked valid, and what is free says so too.
+
+    A mark is shown to policies; what is allocated is not.
+    """
+    fleet, shared = world.fleet, world.demand.category[vm] == DELAY_INSENSITIVE
+    cores = fleet.cores_limit[machine] if shared else fleet.cores[machine]
+    memory = fleet.memory_limit[machine] if shared else fleet.memory[machine]
+    return (
+        world.machines.valid[machine]
+        and world.allocated_cores[machine] + world.demand.cores[vm] <= cores
+        and world.allocated_memory[machine] + world.demand.memory[vm] <= memory
+    )
+
+
+@inner
 def put_off(world: World, vm: int, ticks: int, reserve: int) -> None:
     """Lets a request wait, if its buffer allows that and keeps a reserve; else it fails."""
     if world.vms.buffer[vm] - ticks >= reserve:
@@ -631,7 +647,7 @@ def act(world: World, action: int) -> int:
     clock.action = action
     if action >= len(world.fleet.cores):
         return NO_SUCH_MACHINE
-    if action >= 0 and not world.machines.valid[action]:
+    if action >= 0 and not has_room(world, vm, action):
         return NOT_VALID
     append(world.decisions, (clock.tick, vm, action, clock.valid_count))
     clock.pending = -1
@@ -648,11 +664,16 @@ def act(world: World, action: int) -> int:
     return advance(world)
 
 
-def play(world: World, policy: Any, rng: np.random.Generator) -> int:
-    """Lets a compiled policy decide until the run ends, the log is full, or an action is bad."""
+def play(
+    world: World, shown: Machines, stop: NDArray[np.int64], policy: Any, rng: np.random.Generator
+) -> int:
+    """Lets a compiled policy decide until the run ends, the log is full, or an action is bad.
+
+    It sees ``shown``, a read-only view of the machines. Where ``stop`` is set, it comes back.
+    """
     status = DECIDE if world.clock[0].pending >= 0 else advance(world)
-    while status == DECIDE:
+    while status == DECIDE and stop[0] == 0:
         if is_full(world.decisions):  # before the policy draws anything
             return LOG_FULL
-        status = act(world, policy(world.machines, request_of(world), rng))
+        status = act(world, policy(shown, request_of(world), rng))
     return status

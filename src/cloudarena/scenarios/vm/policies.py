@@ -14,6 +14,7 @@ import numba
 import numpy as np
 import pyarrow as pa
 
+from cloudarena.compiled_run import locked
 from cloudarena.engine.compiled import compiled
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.replay import DecisionFile
@@ -31,13 +32,13 @@ def signature() -> Any:
     """The Numba signature of a policy: ``int64(Machines, Request, Generator)``."""
     request = Request(0, 1.0, 1.0, 0, 0, 0, 0, 0, 0, 0)
     return numba.int64(
-        numba.typeof(empty_machines(1)),
+        numba.typeof(locked(empty_machines(1))),
         numba.typeof(request),
         numba.typeof(np.random.default_rng(0)),
     )
 
 
-policy = PolicyBook("vm", signature, arguments=3)
+policy = PolicyBook("vm", signature, arguments=3, knowable=("lifetimes",))
 
 
 @compiled
