@@ -11,7 +11,6 @@ from pydantic_core import PydanticCustomError
 
 from cloudarena.yaml_text import parse_yaml
 
-
 LONGEST_NAME = 255
 """Characters of the name of a file or folder: no file system allows more."""
 

@@ -107,8 +107,8 @@ def test_a_minute_keeps_the_sla_by_mean_or_quantile(start, sla, kept):
 
 
 def test_who_waits_beyond_the_bound_breaks_the_sla_before_being_served(start):
-    # One VM takes 25 s for a request; the second waits from 1 on and is served at 50. At the ends of
-    # periods, 10 to 60, those are late that have waited more than 12 s.
+    # One VM takes 25 s for a request; the second waits from 1 on and is served at 50. At the ends
+    # of periods, 10 to 60, those are late that have waited more than 12 s.
     run = start([0.0, 1.0], rate=0.04, sla={"seconds": 12.0})
     run.play(lambda decision: None)
     kept = run.result().tables["periods"]["keeps_sla"].to_pylist()
@@ -235,7 +235,8 @@ def test_metrics_and_tables_have_their_names():
     scenario = cloudarena.load("tiers/rubis-hour", {"duration_s": 300})
     result = cloudarena.simulate(scenario, "utilisation", record="full")
     assert list(result.metrics)[:12] == [
-        "unserved_share", "arrived", "served", "blocked", "response_mean_s", "response_p95_s", "response_p99_s",
+        "unserved_share", "arrived", "served", "blocked",
+        "response_mean_s", "response_p95_s", "response_p99_s",
         "sla_minutes_ok", "sla_requests_ok", "cost_usd", "vm_minutes", "changes",
     ]  # fmt: skip
     assert set(result.tables) == {"periods", "tiers", "decisions", "requests"}

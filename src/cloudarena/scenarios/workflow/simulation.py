@@ -138,7 +138,9 @@ class WorkflowSimulation(CompiledRun):
         """Places the function."""
         if not self.is_deciding:
             raise InvalidAction("the run has ended: there is nothing to decide")
-        self._go_on(self._step(self._act, *_placement(action)))
+        node, memory, not_before = _placement(action)
+        act = self._act
+        self._go_on(self._step(lambda world, *place: act(world, *place, not_before), node, memory))
 
     @cached_property
     def _act(self) -> Any:
