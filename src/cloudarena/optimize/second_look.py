@@ -9,6 +9,11 @@ Those go on that are first by the final rule, after both looks. A rule may have 
 knee depends on the ends of the front, so there are rivals for each end as well, and the effort is
 shared among the orders. Of designs that have never differed one goes on, and stands for them on the
 front. The rule ``random`` has no order: there all get the same.
+
+Means over other replications cannot be compared where replications have something in common: who
+was dropped early may only have had the easy ones. So a design with n replications is measured by
+its differences from the last round's designs R, which have N: its mean plus what R's mean over all
+N is above that over the n. The variance of that is ``var(L - R) (1/n - 1/N) + var(L) / N``.
 """
 
 from __future__ import annotations
@@ -17,11 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloudarena.optimize.checks import Ints
+from cloudarena.optimize.checks import Floats, Ints
 from cloudarena.optimize.final_rules import FinalRule, orders
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter
-from cloudarena.optimize.moments import Moments, merge, no_moments
+from cloudarena.optimize.moments import Moments, merge, moments_of, no_moments
 from cloudarena.optimize.rounds import ties_of
 
 RIVALS = 2
@@ -35,9 +40,12 @@ class SecondLook(NamedTuple):
     """What new replications tell of the selected designs."""
 
     losses: Moments
-    """Of each; those that were dropped have fewer replications."""
+    """Of each; those that were dropped have fewer replications, and means that can be compared."""
+    errors: Floats
+    """Standard errors of the means."""
     front: Ints
-    """The places, among the selected, of those on the front when they were last compared."""
+    """The places, among the selected, of those on the front when they were last compared, but for
+    those whose means say otherwise."""
     finalists: Ints
     """Those of the front that were never dropped: one of them is to be taken."""
     rounds: Ints  # (rounds, selected)
@@ -71,6 +79,8 @@ def second_look(
     rivals = _rivals(len(selected), len(orders(rule, rough.mean)), left) if left < wanted else []
     places, taken, history = np.arange(len(selected)), 0, []
     on_front, has_front = np.zeros(len(selected), np.bool_), rough.mean.shape[1] > 1
+    keeps = bool(rivals) and meter.problem.common_random_numbers
+    kept: list[list[Floats]] = [[] for _ in range(len(selected) if keeps else 0)]
     for number, most in enumerate([len(selected), *rivals]):
         if number > 0:
             both = merge(rough.at(places), losses.at(places))
@@ -88,15 +98,51 @@ def second_look(
         more = min(max(share // len(places), 1), left // len(places), replications - taken)
         if more == 0:
             break
-        new = meter.estimate(selected[places], range(start + taken, start + taken + more))
+        numbers = range(start + taken, start + taken + more)
+        if keeps:
+            values = meter.evaluate(selected[places], numbers)
+            for place, rows in zip(places.tolist(), values, strict=True):
+                kept[place].append(rows)
+            new = moments_of(values)
+        else:
+            new = meter.estimate(selected[places], numbers)
         counts[places], mean[places], squares[places] = merge(losses.at(places), new)
         taken += more
         left -= more * len(places)
         history.append(counts.copy())
+    errors = losses.standard_error
+    if keeps:
+        whole = [np.concatenate(rows) for rows in kept]
+        mean, errors = _comparable(losses, whole, np.flatnonzero(counts == counts.max()))
     finalists = places[front_of(mean[places])]
     on_front[places] = False
-    on_front[finalists] = True
-    return SecondLook(losses, np.flatnonzero(on_front), finalists, np.array(history))
+    front = np.union1d(_beside(mean, np.flatnonzero(on_front), finalists), finalists)
+    return SecondLook(losses._replace(mean=mean), errors, front, finalists, np.array(history))
+
+
+def _comparable(losses: Moments, values: list[Floats], last: Ints) -> tuple[Floats, Floats]:
+    """Means and their standard errors, as if all had had the replications of the last ones."""
+    counts, mean, _ = losses
+    mean, squared = mean.copy(), losses.variance / counts.max()
+    reference = np.mean([values[place] for place in last.tolist()], axis=0)
+    whole = reference.mean(axis=0)
+    for place, own in enumerate(values):
+        fewer = len(own)
+        if fewer == len(reference):
+            continue
+        mean[place] += whole - reference[:fewer].mean(axis=0)
+        if fewer > 1:
+            spread = (own - reference[:fewer]).var(axis=0, ddof=1)
+            squared[place] += spread * (1.0 / fewer - 1.0 / len(reference))
+    return mean, np.sqrt(squared)
+
+
+def _beside(mean: Floats, others: Ints, finalists: Ints) -> Ints:
+    """Those of the others that neither dominate a finalist nor are dominated by any."""
+    mine, theirs = mean[others][:, None, :], mean[finalists][None, :, :]
+    lower, higher = (mine < theirs).any(axis=2), (mine > theirs).any(axis=2)
+    left = others[(lower == higher).all(axis=1)]  # both, or equal to it
+    return left[front_of(mean[left])] if len(left) else left
 
 
 def _rivals(designs: int, orders: int, left: int) -> list[int]:
