@@ -15,7 +15,7 @@ from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.index import LOWEST, put, put_number
-from cloudarena.errors import InvalidAction
+from cloudarena.errors import InvalidAction, PolicyError
 from cloudarena.policies import ArrayPolicy
 from cloudarena.scenarios.jobs import kernel, queue
 from cloudarena.scenarios.jobs.build import (
