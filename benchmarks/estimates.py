@@ -24,7 +24,9 @@ HEADER = (
 )  # fmt: skip
 
 
-def figures(name: str, run: NDArray[np.float64], estimate: NDArray[np.float64], limit: float) -> str:
+def figures(
+    name: str, run: NDArray[np.float64], estimate: NDArray[np.float64], limit: float
+) -> str:
     """A row of the table."""
     values, counts = np.unique(estimate, return_counts=True)
     popular = np.sort(counts)[::-1] / len(estimate)

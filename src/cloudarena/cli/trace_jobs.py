@@ -270,9 +270,7 @@ GENERATORS: Mapping[str, Callable[..., None]] = {
 }
 
 
-def _generated(
-    workload: JobWorkload, estimates: str, seed: int, out: Path, as_json: bool
-) -> None:
+def _generated(workload: JobWorkload, estimates: str, seed: int, out: Path, as_json: bool) -> None:
     from cloudarena.workloads.job_estimates import with_estimates
 
     counts = {"jobs": len(workload.submit), "tasks": len(workload.instances)}

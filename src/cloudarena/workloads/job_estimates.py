@@ -10,8 +10,8 @@ Three models, each drawn from a random stream of its own, so that the jobs stay 
   share at the limit, which differs most from system to system and which the model wants to be told:
   10 %, as in the log of SDSC SP2. ``python -m benchmarks.estimates LOG`` compares it with a log.
 - ``factor``: a predictor that knows earlier runs: the run time times a log-normal factor whose
-  median is 1. With the deviation of 0.5, 17 % are wrong by a factor of two or more; state-of-the-art
-  predictors on three traces of clusters are in 8 to 23 % (Park et al.: 3Sigma, EuroSys 2018).
+  median is 1. With the deviation of 0.5, 17 % are wrong by a factor of two or more; good predictors
+  on three traces of clusters are in 8 to 23 % (Park et al.: 3Sigma, EuroSys 2018).
 - ``exact``: the run times themselves.
 
 How modal estimates are drawn:
@@ -64,9 +64,7 @@ POPULAR = tuple(
     for minutes in (5, 10, 15, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 720, 1080)
 )
 """The values that were among the 20 most popular of all four logs."""
-ROUND = tuple(
-    minutes * MINUTE for minutes in (12_000, 6000, 3000, 600, 300, 120, 60, 20, 10, 5)
-)
+ROUND = tuple(minutes * MINUTE for minutes in (12_000, 6000, 3000, 600, 300, 120, 60, 20, 10, 5))
 """Multiples of these complete the head, from the limit down, the rounder ones first."""
 RANKS = (
     (3, 1, 4, 17, 13, 7, 8, 18, 2, 6, 16, 10, 5, 15, 14, 19, 11, 12, 9, 20),
@@ -167,9 +165,7 @@ def _head_values(limit: float) -> NDArray[np.float64]:
     return np.array([limit, *sorted(below)])
 
 
-def _head_shares(
-    count: int, limit_share: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _head_shares(count: int, limit_share: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """The shares of the head's values: the limit, then the others in rising order."""
     a, b, c = HEAD_RANKS
     by_rank = a * np.exp(b * np.arange(1.0, HEAD + 1.0)) + c
@@ -209,7 +205,9 @@ def _chosen(
     values = offered.tolist()
     # How many of the offered values are long enough for each run time.
     enough = np.searchsorted(-offered, -falling, side="right").tolist()
-    for place, (end, share) in enumerate(zip(enough, rng.random(len(values)).tolist(), strict=True)):
+    for place, (end, share) in enumerate(
+        zip(enough, rng.random(len(values)).tolist(), strict=True)
+    ):
         other = place + int(share * (end - place))
         values[place], values[other] = values[other], values[place]
     return np.array(values)

@@ -19,9 +19,7 @@ SUBMITS = [0.0, 100.0, 1.5e9]
 @pytest.mark.parametrize("begin", SUBMITS)
 def test_an_outage_meets_what_runs_on_its_clock(begin: float) -> None:
     # One core; a job of 100 s; the machine is down from 50 to 60 s after its submission.
-    spec = cluster(
-        job(task(100), submit=begin), cpu=1, outages=[outage(0, begin + 50, begin + 60)]
-    )
+    spec = cluster(job(task(100), submit=begin), cpu=1, outages=[outage(0, begin + 50, begin + 60)])
     result = play(spec)
     assert starts(result) == [60]
     assert result.metrics["lost_work_s"] == 50
@@ -46,7 +44,9 @@ def test_a_machine_that_is_down_at_the_first_submission_is_down_at_the_beginning
 def test_jobs_that_are_left_out_move_the_beginning(tmp_path: Path) -> None:
     # Jobs at 100 and 300 s of the file, an outage from 350 to 360 s. Of both, the run begins at
     # 100; of the second alone, at 300.
-    rows = "job,submit_s,task,instances,cpu,memory,duration_s\n1,100,1,1,1,0,10\n2,300,1,1,1,0,100\n"
+    rows = (
+        "job,submit_s,task,instances,cpu,memory,duration_s\n1,100,1,1,1,0,10\n2,300,1,1,1,0,100\n"
+    )
     (tmp_path / "jobs.csv").write_text(rows)
     (tmp_path / "outages.csv").write_text("machine,down_s,up_s\n0,350,360\n")
     spec: dict[str, Any] = {

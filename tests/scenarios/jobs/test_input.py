@@ -87,8 +87,10 @@ ONE = cluster(job(task()))
             "machines: 1200000 of them are not allowed: at most 1000000",
         ),
         (
-            {**cluster(job(task(1)), job(task(1), submit=1e10)),
-             "failures": {"mtbf_s": 10, "mttr_s": 1}},
+            {
+                **cluster(job(task(1)), job(task(1), submit=1e10)),
+                "failures": {"mtbf_s": 10, "mttr_s": 1},
+            },
             "mtbf_s: 10 is not allowed: 1 machines would fail about 9e.08 times in 1e.10 s",
         ),
         (
@@ -348,7 +350,9 @@ def test_a_task_has_one_number_in_decisions_tables_replay_and_messages(tmp_path:
     run.apply((1, 0))
     run.play(policy.resolve("first-fit"))
     result = run.result()
-    names = [(row["task_index"], row["job"], row["task"]) for row in result.tables["tasks"].to_pylist()]
+    names = [
+        (row["task_index"], row["job"], row["task"]) for row in result.tables["tasks"].to_pylist()
+    ]
     assert names == [(0, "early", "task-1"), (1, "early", "task-2"), (2, "late", "task-1")]
     for table in ("instances", "decisions"):
         for row in result.tables[table].to_pylist():
@@ -356,7 +360,9 @@ def test_a_task_has_one_number_in_decisions_tables_replay_and_messages(tmp_path:
     assert column(result, "task_index", "decisions")[0] == 1
     bad = "time_s,job,task,task_index,machine\n0,early,task-2,2,0\n"
     (tmp_path / "bad.csv").write_text(bad)
-    with pytest.raises(PolicyError, match=r"line 2: task_index: 2 is not allowed: job 'early'.* is 1"):
+    with pytest.raises(
+        PolicyError, match=r"line 2: task_index: 2 is not allowed: job 'early'.* is 1"
+    ):
         play(spec, f"replay:{tmp_path / 'bad.csv'}")
 
 

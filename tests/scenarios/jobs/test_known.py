@@ -16,7 +16,9 @@ from cloudarena.scenarios.jobs import policy
 from .clusters import cluster, job, play, starts, task
 
 # As estimated the first is the shortest, in truth it is the longest.
-MISJUDGED = cluster(job(task(9, estimate=1)), job(task(2, estimate=5)), job(task(4, estimate=3)), cpu=1)
+MISJUDGED = cluster(
+    job(task(9, estimate=1)), job(task(2, estimate=5)), job(task(4, estimate=3)), cpu=1
+)
 
 
 def test_estimates_are_what_is_known_by_default() -> None:
@@ -41,10 +43,9 @@ def test_who_follows_an_oracle_in_one_run_sees_estimates_again() -> None:
 
 
 def user_policy(name: str, needs: str) -> ArrayPolicy:
-    """A policy of a user's that says what it needs, and takes the task that is known as shortest."""
+    """A policy of a user's that says what it needs, and takes what is known as shortest."""
 
     class Mine:  # a method: it runs stepped
-
         def shortest(self, tasks: Any, machines: Any, rng: Any) -> tuple[int, int, int]:
             return int(tasks.ready[np.argmin(tasks.duration[tasks.ready])]), 0, 1
 
@@ -52,7 +53,9 @@ def user_policy(name: str, needs: str) -> ArrayPolicy:
 
 
 def test_true_durations_are_for_oracles_and_where_the_spec_says_so() -> None:
-    with pytest.raises(PolicyError, match=r"policy mine: needs known: \[durations\] in the spec, or"):
+    with pytest.raises(
+        PolicyError, match=r"policy mine: needs known: \[durations\] in the spec, or"
+    ):
         play(MISJUDGED, user_policy("mine", "durations"))
     told = {**MISJUDGED, "known": ["durations"]}
     for spec, name in ((told, "mine"), (MISJUDGED, "oracle-mine")):
@@ -91,7 +94,9 @@ def trace(folder: Path, **more: Any) -> dict[str, Any]:
 def test_a_trace_without_estimates_does_not_show_the_truth_instead(tmp_path: Path) -> None:
     spec = trace(tmp_path)
     for name in ("sjf", "easy-backfilling", "conservative-backfilling", "min-min"):
-        with pytest.raises(PolicyError, match=f"policy {name}: needs estimates, and the workload has"):
+        with pytest.raises(
+            PolicyError, match=f"policy {name}: needs estimates, and the workload has"
+        ):
             play(spec, name)
     assert play(spec, "first-fit").metrics["jobs_finished"] == 3
     assert "sjf" not in cloudarena.load(spec).compared_policies()

@@ -86,7 +86,9 @@ def test_a_policy_cannot_wait_for_ever_where_machines_come_and_go() -> None:
     def lazy(decision: Any) -> Any:
         nonlocal asked
         asked += 1
-        return None if decision.may_wait else (int(decision.ready[0]), int(decision.fits[0].argmax()))
+        return (
+            None if decision.may_wait else (int(decision.ready[0]), int(decision.fits[0].argmax()))
+        )
 
     assert cloudarena.simulate(spec, lazy, record="none").metrics["jobs_finished"] == 2
     assert asked > 1000
