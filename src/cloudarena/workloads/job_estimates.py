@@ -10,8 +10,8 @@ Three models, each drawn from a random stream of its own, so that the jobs stay 
   share at the limit, which differs most from system to system and which the model wants to be told:
   10 %, as in the log of SDSC SP2. ``python -m benchmarks.estimates LOG`` compares it with a log.
 - ``factor``: a predictor that knows earlier runs: the run time times a log-normal factor whose
-  median is 1. With the deviation of 0.5, 17 % are wrong by a factor of two or more; state-of-the-art
-  predictors on three traces of clusters are in 8 to 23 % (Park et al.: 3Sigma, EuroSys 2018).
+  median is 1. With the deviation of 0.5, 17 % are wrong by a factor of two or more; good predictors
+  on three traces of clusters are in 8 to 23 % (Park et al.: 3Sigma, EuroSys 2018).
 - ``exact``: the run times themselves.
 
 How modal estimates are drawn:

@@ -8,10 +8,9 @@ As Parquet or CSV (also gzipped), with the columns
   and for how long it runs at speed 1;
 
 and any of disk, gpu (0 where empty), user (a whole number, or a name; the same in all rows of a
-job), estimate_s (what was said beforehand that it would take; the longest estimate of the file where
-empty), gang (true when
-all instances must start at once; false where empty) and parents (the names of the tasks it waits
-for, with spaces or ``;`` between them).
+job), estimate_s (what was said beforehand that it would take; the longest of the file where empty),
+gang (true when all instances must start at once; false where empty) and parents (the names of the
+tasks it waits for, with spaces or ``;`` between them).
 
 Jobs may stand in any order, their rows too; those of a job stay in their order, and jobs of the
 same time in that of their first rows. Two tasks of a job may have one name: as a parent it stands

@@ -43,7 +43,7 @@ def test_who_follows_an_oracle_in_one_run_sees_estimates_again() -> None:
 
 
 def user_policy(name: str, needs: str) -> ArrayPolicy:
-    """A policy of a user's that says what it needs, and takes the task that is known as shortest."""
+    """A policy of a user's that says what it needs, and takes what is known as shortest."""
 
     class Mine:  # a method: it runs stepped
         def shortest(self, tasks: Any, machines: Any, rng: Any) -> tuple[int, int, int]:

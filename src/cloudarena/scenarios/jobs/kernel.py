@@ -55,7 +55,7 @@ from cloudarena.scenarios.jobs.state import (
 """Where a run stands; from NO_SUCH_TASK on, why an action is not allowed."""
 
 PATIENCE, PATIENCE_PER_MACHINE = 10_000, 100
-"""How often in a row a policy may start nothing in an idle cluster some of whose machines are down."""
+"""How often in a row nothing may be started in an idle cluster with machines that are down."""
 FINEST = 2.0**52
 """Multiples of an interval beyond this one are nearer to each other than floats are."""
 

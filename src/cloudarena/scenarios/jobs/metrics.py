@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from cloudarena.contract import Metric, Plot
 from cloudarena.measures import UNSERVED, AtLeast, censored_mean, censored_quantiles
-
 from cloudarena.workloads.jobs import RESOURCES
 
 if TYPE_CHECKING:

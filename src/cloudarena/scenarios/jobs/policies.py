@@ -164,7 +164,7 @@ def ljf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
 
 @policy("oracle-sjf", order=by_duration, needs="durations")
 def oracle_sjf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
-    """As sjf by the true durations, which nobody knows beforehand: what better estimates could gain."""
+    """As sjf by the true durations, which nobody knows: what perfect estimates would gain."""
     return first_of_queue(tasks, machines)
 
 

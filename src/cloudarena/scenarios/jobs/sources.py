@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -101,6 +101,9 @@ class Alibaba2018(Trace):
 class Generator(Spec):
     """Jobs drawn by the seed, and what was said beforehand about how long their tasks run."""
 
+    bytes_per_job: ClassVar[float] = 500.0
+    """At least so much memory a run takes for each job."""
+
     jobs: Count
     estimates: EstimateModel = "factor"
     estimate_deviation: Deviation = FACTOR_DEVIATION
@@ -116,6 +119,8 @@ class Generator(Spec):
 
 class AlibabaLike(Generator):
     """Jobs drawn like those of Alibaba's trace of 2017."""
+
+    bytes_per_job: ClassVar[float] = 2600.0
 
     source: Literal["alibaba-like"]
     rate: Rate = 1.0
@@ -155,6 +160,8 @@ class DeepRm(Generator):
 
 class TpchLike(Generator):
     """Stage DAGs like those of TPC-H queries on Spark."""
+
+    bytes_per_job: ClassVar[float] = 4000.0
 
     source: Literal["tpch-like"]
     mean_gap: Seconds = job_tpch_like.MEAN_GAP

@@ -13,7 +13,7 @@ from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, S
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.jobs.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.jobs.policies import policy as built_in_policies
-from cloudarena.scenarios.jobs.sources import GIVEN, Workload
+from cloudarena.scenarios.jobs.sources import GIVEN, Generator, Workload
 from cloudarena.sources import SpecPath, load_workload, source_names
 from cloudarena.workloads.jobs import LARGEST_DEMAND, LONGEST_TIME, JobWorkload
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Size = Annotated[float, Field(ge=0, le=LARGEST_DEMAND)]
 MOST_MACHINES = 1_000_000
 """Of all types together."""
+BYTES_PER_MACHINE = 350.0
 
 
 class MachineType(Spec):
@@ -92,7 +93,7 @@ class JobsScenario(Scenario):
     machines: tuple[MachineType, ...] = Field(min_length=1)
     scheduling_interval: float = Field(0.0, ge=0, le=LONGEST_TIME)
     known: tuple[Literal["durations", "estimates"], ...] = ("estimates",)
-    """What policies see of how long tasks will run: what was said beforehand, the truth, nothing."""
+    """What policies see of how long tasks run: what was said beforehand, the truth, or nothing."""
     failures: Failures | None = None
     workload: Workload
 
@@ -152,6 +153,14 @@ class JobsScenario(Scenario):
     def union_branches(cls) -> tuple[str, ...]:
         """The sources of workloads."""
         return source_names(Workload)
+
+    def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
+        """At least how many bytes a run takes: what is drawn, and what is kept of machines."""
+        machines = BYTES_PER_MACHINE * self.machine_count
+        if not isinstance(self.workload, Generator):
+            return machines, "machines"
+        jobs = self.workload.jobs
+        return machines + self.workload.bytes_per_job * jobs, f"workload.jobs: {jobs}"
 
     def start(self, seed: int = 0, record: RecordLevel | None = None) -> JobsSimulation:
         """Begins a run."""
