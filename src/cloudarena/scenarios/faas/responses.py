@@ -12,6 +12,7 @@ Response times that are no longer kept one by one are counted by their length.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ LEAST_S = 1e-6
 """Shorter times count as this one."""
 STEP = 1e-3
 """The lengths that count as one differ by so much, in their natural logarithm."""
+SLACK = 1e-12
+"""By which sums of shares may be off."""
 MOST_CENSORED = 0.05
 """The share of requests without an answer up to which the mean is estimated."""
 BINS = 1 << 16
@@ -81,38 +84,49 @@ class Responses:
                 censored_mean(seconds), *censored_quantiles(seconds, (), QUANTILES)
             )
         if len(keys) == 0:
-            return _estimate(np.sort(seconds), np.ones(len(seconds), np.int64), waited)
+            return _estimate(seconds, None, waited)
         middles = LEAST_S * np.exp((keys % BINS + 0.5) * STEP)
-        values = np.concatenate((middles, seconds))
-        order = np.argsort(values, kind="stable")
         counts = np.concatenate((counts, np.ones(len(seconds), np.int64)))
-        return _estimate(values[order], counts[order], waited)
+        return _estimate(np.concatenate((middles, seconds)), counts, waited)
 
 
-def _estimate(times: Seconds, counts: Counts, waited: Seconds) -> ResponseTimes:
-    """Of rising times that were there so many times, and of some that are longer than waited."""
-    ended, total = int(counts.sum()), int(counts.sum()) + len(waited)
-    passed = np.bincount(np.searchsorted(times, waited, "right"), minlength=len(times) + 1)
-    longer = len(waited) - np.cumsum(passed[:-1])  # that have waited as long as each of the times
-    at_risk = ended - np.cumsum(counts) + counts + longer
-    survival = np.cumprod(1.0 - counts / at_risk)
-    falling, censored = -survival, len(waited) / total
-    found = [
-        float(times[np.searchsorted(falling, level - 1.0 - 1e-12)])
-        if level <= 1.0 - censored and survival[-1] <= 1.0 - level
-        else AtLeast(_counted_quantile(times, counts, waited, level))
-        for level in QUANTILES
-    ]
-    if censored > MOST_CENSORED or survival[-1] > 0.0:
-        mean: float = AtLeast((times @ counts + waited.sum()) / total)
+def _estimate(times: Seconds, counts: Counts | None, waited: Seconds) -> ResponseTimes:
+    """Of times that were there so often, once by default, and some that are longer than waited.
+
+    By redistribution to the right (Efron 1967): all times between two that were censored have the
+    same weight, and what is censored leaves its own to those that are longer, in equal parts.
+    """
+    part = np.searchsorted(np.sort(waited), times)
+    numbers = np.bincount(part, counts, len(waited) + 1)
+    sums = np.bincount(part, times if counts is None else times * counts, len(waited) + 1)
+    total = numbers.sum() + len(waited)
+    longer = total - np.cumsum(numbers)[:-1] - np.arange(1, len(waited) + 1)
+    growth = np.divide(longer + 1.0, longer, out=np.ones(len(waited)), where=longer > 0)
+    weights = np.cumprod(np.concatenate(([1.0 / total], growth)))
+    upto = np.cumsum(weights * numbers)
+    censored = len(waited) / total
+    found: list[float] = []
+    for level in QUANTILES:
+        if level <= 1.0 - censored and upto[-1] >= level - SLACK:
+            k = int(np.searchsorted(upto, level - SLACK))
+            more = (level - SLACK - upto[k] + weights[k] * numbers[k]) / weights[k]
+            rank = int(numbers[:k].sum()) + max(math.ceil(more), 1) - 1
+            found.append(_ranked(times, counts, rank))
+        else:
+            ones = np.ones(len(waited), np.int64)
+            both = None if counts is None else np.concatenate((counts, ones))
+            rank = max(math.ceil(level * total) - 1, 0)
+            found.append(AtLeast(_ranked(np.concatenate((times, waited)), both, rank)))
+    if censored > MOST_CENSORED or numbers[-1] == 0:
+        mean: float = AtLeast((sums.sum() + waited.sum()) / total)
     else:
-        mean = float(times @ -np.diff(survival, prepend=1.0))
+        mean = float(weights @ sums)
     return ResponseTimes(mean, *found)
 
 
-def _counted_quantile(times: Seconds, counts: Counts, waited: Seconds, level: float) -> float:
-    """The least time that at least this share of all do not exceed, if all ended now."""
-    values = np.concatenate((times, waited))
-    order = np.argsort(values, kind="stable")
-    upto = np.cumsum(np.concatenate((counts, np.ones(len(waited), np.int64)))[order])
-    return float(values[order][np.searchsorted(upto, level * upto[-1])])
+def _ranked(times: Seconds, counts: Counts | None, rank: int) -> float:
+    """The time of a rank, from 0 on, in rising order."""
+    if counts is None:
+        return float(np.partition(times, rank)[rank])
+    order = np.argsort(times, kind="stable")
+    return float(times[order][np.searchsorted(np.cumsum(counts[order]), rank, side="right")])
