@@ -93,12 +93,14 @@ class CompiledRun(Simulation):
             return
         codes = code if isinstance(code, tuple) else (code,)
         self._prepare(policy)
+        types = tuple(numba.typeof(part) for part in self._state())
+        run_on = _compiled_play(self.kernel_play, types, self.book.signatures())
         raised: BaseException | None = None
         try:
-            status = self._play_on(codes)
+            status = self._play_on(run_on, codes)
             while status == self.full:
                 self._make_room()
-                status = self._play_on(codes)
+                status = self._play_on(run_on, codes)
         except _PolicyRaised as fault:
             raised = fault.error
         if raised is None:
@@ -118,12 +120,9 @@ class CompiledRun(Simulation):
         asked(part, decision)
         raise fault_of(part, raised) from raised
 
-    def _play_on(self, codes: tuple[Any, ...]) -> int:
+    def _play_on(self, run_on: Any, codes: tuple[Any, ...]) -> int:
         """Lets the kernel decide by compiled policies; signals are heard meanwhile."""
         state, stop = self._state(), make_flag()
-        run_on = _compiled_play(
-            self.kernel_play, tuple(numba.typeof(part) for part in state), self.book.signatures()
-        )
         self._status = None
         try:
             return int(apart(lambda: run_on(*state, stop, *codes, self.rng), stop))

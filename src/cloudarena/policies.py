@@ -7,10 +7,7 @@ Both give the same result to the last bit.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import sys
-import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
@@ -18,10 +15,10 @@ from multiprocessing import current_process
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cloudarena.blame import FAULTS, asked, blamed, is_built_in, name_of, words_of
+from cloudarena.blame import asked, blamed, is_built_in, name_of
 from cloudarena.contract import Policy
 from cloudarena.errors import PolicyError, SpecError, nearest
-from cloudarena.yaml_text import parse_yaml
+from cloudarena.policy_files import load_function, settings_of
 
 Factory = TypeVar("Factory", bound=Callable[[], Policy])
 
@@ -268,7 +265,7 @@ class PolicyBook:
             return self._with_parameters(scheme, policy, rest.split(":"))
         path, separator, function = policy.rpartition(":")
         if separator and path.endswith(".py"):
-            return self._adopt(_load_function(Path(path), function), function)
+            return self._adopt(load_function(Path(path), function), function)
         raise PolicyError(
             f"policy: {policy!r} is not allowed: one of {', '.join(self)}, replay:FILE, or "
             f"FILE.py:FUNCTION.{nearest(policy, self)}"
@@ -287,7 +284,7 @@ class PolicyBook:
     def _with_parameters(self, name: str, words: str, settings: list[str]) -> Policy:
         """An array policy with its parameters set."""
         policy = self._policies[name]
-        values = _settings(name, settings, list(policy.parameters))
+        values = settings_of(name, settings, list(policy.parameters))
         for key, value in values.items():
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise PolicyError(f"policy {name}: {key}: {value!r} is not allowed: a number")
@@ -299,7 +296,7 @@ class PolicyBook:
     def _with_settings(self, name: str, settings: list[str]) -> Policy:
         """A policy with its parameters set, from texts such as ``margin=1.3``."""
         factory = self._factories[name]
-        values = _settings(name, settings, self.parameters(name))
+        values = settings_of(name, settings, self.parameters(name))
         try:
             return factory(**values)
         except SpecError as error:
@@ -359,58 +356,6 @@ def takes(policy: Any, arguments: int) -> bool:
     return is_plain and len(inspect.signature(policy).parameters) == arguments
 
 
-def _settings(name: str, settings: list[str], known: list[str]) -> dict[str, Any]:
-    """The values of texts such as ``margin=1.3``, for the parameters that a policy has."""
-    values = {}
-    for setting in settings:
-        key, separator, value = setting.partition("=")
-        if not separator or key not in known:
-            allowed = ", ".join(f"{one}=..." for one in known) or "none"
-            raise PolicyError(
-                f"policy {name}: {setting!r} is not allowed: {allowed}.{nearest(key, known)}"
-            )
-        try:
-            values[key] = parse_yaml(value)
-        except ValueError:
-            raise PolicyError(
-                f"policy {name}: {setting!r} is not allowed: the value is not YAML"
-            ) from None
-    return values
-
-
 def policy_name(policy: str | Policy) -> str:
     """What to call a policy in tables."""
     return policy if isinstance(policy, str) else name_of(policy)
-
-
-def _load_function(path: Path, name: str) -> Any:
-    """A name from a Python file of the user's."""
-    if not path.is_file():
-        raise PolicyError(f"policy: {path} does not exist")
-    module_name = f"cloudarena_user_{path.stem}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
-        raise PolicyError(f"policy: {path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
-    try:
-        spec.loader.exec_module(module)
-    except FAULTS as error:
-        raise _not_loaded(path, error) from error
-    if not hasattr(module, name):
-        names = [key for key, value in vars(module).items() if callable(value)]
-        raise PolicyError(f"policy: {path} has no {name!r}.{nearest(name, names)}")
-    return getattr(module, name)
-
-
-def _not_loaded(path: Path, error: BaseException) -> PolicyError:
-    """What is wrong with a file, and in which line of it."""
-    lines = [
-        at
-        for frame, at in traceback.walk_tb(error.__traceback__)
-        if Path(frame.f_code.co_filename) == path
-    ]
-    place = f"{path}:{lines[-1]}" if lines else str(path)
-    fault = PolicyError(f"policy: {place} cannot be loaded: {words_of(error)}")
-    fault.details = "".join(traceback.format_exception(error))
-    return fault

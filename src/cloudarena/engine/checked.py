@@ -179,7 +179,8 @@ class _Copies:
             return value
         is_code = isinstance(value, Dispatcher)
         if _is_of_package(value):
-            if is_code and "_nrt" not in value.targetoptions and self._options == NO_COUNTS:
+            options = getattr(value, "targetoptions", NO_COUNTS)
+            if "_nrt" not in options and self._options == NO_COUNTS:
                 raise _MustCount
             self.found_code |= is_code
             return value if self._in_python and not is_code else checked_helper(value)
