@@ -79,8 +79,13 @@ def clusters(rng: random.Random) -> Scenario:
 
 
 SPECS: dict[str, Spec] = {
-    "vm": vm, "jobs": jobs, "workflow": workflow, "faas": faas, "tiers": tiers, "clusters": clusters,
-}  # fmt: skip
+    "vm": vm,
+    "jobs": jobs,
+    "workflow": workflow,
+    "faas": faas,
+    "tiers": tiers,
+    "clusters": clusters,
+}
 
 
 def refuses(decision: Any) -> Any:
