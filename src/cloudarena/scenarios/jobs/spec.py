@@ -119,7 +119,7 @@ class JobsScenario(Scenario):
     def _tasks_fit(self) -> JobsScenario:
         """Refuses tasks that fit no machine; what a seed draws is checked when its run begins."""
         if isinstance(self.workload, GIVEN):
-            from cloudarena.scenarios.jobs.build import check_fits
+            from cloudarena.scenarios.jobs.checks import check_fits
 
             check_fits(self, self.load_workload(0))
         return self
