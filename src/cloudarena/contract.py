@@ -327,6 +327,10 @@ class Scenario(Spec, ABC):
         """The built-in policies that are compared when nobody names any."""
         return self.book.compared_names(getattr(self, "known", ()))
 
+    def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
+        """At least how many bytes a run takes, and the keys that decide it with their values."""
+        return 0.0, ""
+
     @abstractmethod
     def start(self, seed: int = 0, record: RecordLevel | None = None) -> Simulation:
         """Begins a run. The seed decides everything that is random in it."""

@@ -338,3 +338,14 @@ def test_a_forecast_is_what_happens_if_nothing_else_comes(plan: Plan, seen: int)
     after = [values for values in sharing if isinstance(values, np.ndarray)][:-3]
     for old, new in zip(before, after, strict=True):
         assert np.array_equal(old, new) or new is sharing.slot_next or new is sharing.slot_before
+
+
+def test_in_a_forecast_who_finishes_makes_room_for_who_begins_at_that_instant() -> None:
+    """Were both there for an instant, two operations a second among three threads would be none."""
+    sharing = node_of(cores=2, speed=1)
+    start(sharing, 0, 0.0, Container(work=5))
+    start(sharing, 1, 0.0, Container(work=2))
+    fill(sharing, 2, Container(work=6, threads=2))
+    begins = np.zeros(16)
+    begins[2] = 5.0
+    assert forecast(sharing, 0, NONE, begins, 2) == 8.0

@@ -8,12 +8,13 @@ import typer
 
 from cloudarena import __version__
 from cloudarena.cli import compare, map, metrics, optimize, policies, run, scenarios, trace
+from cloudarena.cli.usage import Group
 
 app = typer.Typer(
     name="cloudarena",
     help="Which policy should run my cloud, and what will it cost?",
     epilog="Start with: cloudarena compare vm/azure-like-10k --policies best-fit,random",
-    no_args_is_help=True,
+    cls=Group,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

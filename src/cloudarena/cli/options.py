@@ -21,7 +21,23 @@ Overrides = Annotated[
         "--set", metavar="KEY=VALUE", help="Changes the spec, as in buffer.budget_ticks=6."
     ),
 ]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Writes the results there.")]
+
+
+def writable(folder: Path | None) -> Path | None:
+    """The folder of ``--out``, if it can be written: looked at before anything is computed."""
+    from cloudarena.files import check_writable
+
+    return None if folder is None else check_writable(folder)
+
+
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Writes the results there.", callback=writable),
+]
+TraceFolder = Annotated[
+    Path,
+    typer.Option("--out", metavar="DIR", help="Writes the trace there.", callback=writable),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
 

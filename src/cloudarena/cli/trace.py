@@ -14,6 +14,7 @@ import typer
 
 from cloudarena.cli import trace_jobs, trace_vm, trace_workflow
 from cloudarena.cli.options import Json, Overrides, Seed, people, print_json
+from cloudarena.cli.usage import Group
 from cloudarena.errors import CloudarenaError, TraceError
 
 if TYPE_CHECKING:
@@ -47,17 +48,17 @@ ENDINGS = (".parquet", ".csv", ".csv.gz")
 app = typer.Typer(
     help="Look at, import and make workloads.",
     epilog="Example: cloudarena trace describe vm/azure-like-10k",
-    no_args_is_help=True,
+    cls=Group,
 )
 convert = typer.Typer(
     help="Import a public trace, as Parquet.",
     epilog="Example: cloudarena trace convert openb --pods openb_pod_list_default.csv --out openb",
-    no_args_is_help=True,
+    cls=Group,
 )
 generate = typer.Typer(
     help="Make a trace from a seed, as Parquet.",
     epilog="Example: cloudarena trace generate azure-like --vms 10000 --out azure-like-10k",
-    no_args_is_help=True,
+    cls=Group,
 )
 app.add_typer(convert, name="convert")
 app.add_typer(generate, name="generate")

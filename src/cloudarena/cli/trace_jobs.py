@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloudarena.cli.options import Json, Seed, people, print_json
+from cloudarena.cli.options import Json, Seed, TraceFolder, people, print_json
 
 if TYPE_CHECKING:
     from cloudarena.contract import Scenario
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 KIND = "jobs"
 FILES: Sequence[str] = ("jobs",)
 
-Folder = Annotated[Path, typer.Option("--out", metavar="DIR", help="Writes the trace there.")]
 Trace = Annotated[Path, typer.Argument(metavar="FILE", help="The trace, plain or .gz.")]
 Jobs = Annotated[int, typer.Option(help="How many jobs arrive.")]
 Offset = Annotated[int, typer.Option(help="Leaves out so many of the first jobs.")]
@@ -80,7 +79,7 @@ def _describe_jobs(trace: Path, seed: int) -> dict[str, Any]:
 
 
 def convert_cloudsimpy(
-    trace: Trace, out: Folder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
+    trace: Trace, out: TraceFolder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
 ) -> None:
     """CloudSimPy's list of jobs, such as Alibaba's of 2017; text ids may tell a DAG.
 
@@ -94,7 +93,7 @@ def convert_cloudsimpy(
 
 def convert_alibaba2018(
     trace: Trace,
-    out: Folder,
+    out: TraceFolder,
     status: Annotated[
         str, typer.Option(help="Takes tasks of this status; 'any' takes all.")
     ] = "Terminated",
@@ -113,7 +112,7 @@ def convert_alibaba2018(
 
 
 def convert_swf(
-    trace: Trace, out: Folder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
+    trace: Trace, out: TraceFolder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
 ) -> None:
     """A log of the Parallel Workloads Archive in Standard Workload Format.
 
@@ -126,7 +125,7 @@ def convert_swf(
 
 
 def convert_borg(
-    trace: Trace, out: Folder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
+    trace: Trace, out: TraceFolder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
 ) -> None:
     """InstanceEvents of Google's Borg trace of 2019, JSON lines.
 
@@ -140,7 +139,7 @@ def convert_borg(
 
 def convert_openb(
     pods: Annotated[Path, typer.Option(metavar="FILE", help="The list of pods, CSV or .csv.gz.")],
-    out: Folder,
+    out: TraceFolder,
     offset: Offset = 0,
     jobs: Some = None,
     as_json: Json = False,
@@ -157,7 +156,7 @@ def convert_openb(
 
 def convert_jobs(
     trace: Annotated[Path, typer.Argument(metavar="FILE", help="The table, CSV or Parquet.")],
-    out: Folder,
+    out: TraceFolder,
     offset: Offset = 0,
     jobs: Some = None,
     as_json: Json = False,
@@ -175,7 +174,7 @@ def convert_jobs(
 
 def generate_alibaba_like(
     jobs: Jobs,
-    out: Folder,
+    out: TraceFolder,
     seed: Seed = 0,
     rate: Annotated[float, typer.Option(help="How many times as fast as there.")] = 1.0,
     as_json: Json = False,
@@ -191,7 +190,7 @@ def generate_alibaba_like(
 
 def generate_lublin_feitelson(
     jobs: Jobs,
-    out: Folder,
+    out: TraceFolder,
     seed: Seed = 0,
     processors: Annotated[int, typer.Option(help="The size of the machine.")] = 128,
     kind: Annotated[str, typer.Option(help="all, batch or interactive.")] = "all",
@@ -209,7 +208,7 @@ def generate_lublin_feitelson(
 
 def generate_deeprm(
     jobs: Jobs,
-    out: Folder,
+    out: TraceFolder,
     seed: Seed = 0,
     rate: Annotated[float, typer.Option(help="The probability of a job in a step.")] = 0.7,
     step_seconds: Annotated[float, typer.Option(help="The length of a step.")] = 1.0,
@@ -226,7 +225,7 @@ def generate_deeprm(
 
 def generate_tpch_like(
     jobs: Jobs,
-    out: Folder,
+    out: TraceFolder,
     seed: Seed = 0,
     mean_gap: Annotated[float, typer.Option(help="Seconds between jobs on average.")] = 25.0,
     as_json: Json = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloudarena.cli.options import Json, Seed, people, print_json
+from cloudarena.cli.options import Json, Seed, TraceFolder, people, print_json
 
 if TYPE_CHECKING:
     from cloudarena.contract import Scenario
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 KIND = "vm"
 FILES: Sequence[str] = ("vmtable", "readings")
 
-Folder = Annotated[Path, typer.Option("--out", metavar="DIR", help="Writes the trace there.")]
 Vmtable = Annotated[Path, typer.Option(metavar="FILE", help="The table of VMs, CSV or .csv.gz.")]
 
 
@@ -44,7 +43,7 @@ def convert_azure_v2(
     readings: Annotated[
         list[Path], typer.Option(metavar="FILE", help="Readings: files, or folders of files.")
     ],
-    out: Folder,
+    out: TraceFolder,
     more_readings: Annotated[
         list[Path] | None,
         typer.Argument(metavar="FILE", help="More readings.", show_default=False),
@@ -67,7 +66,7 @@ def convert_azure_v2(
 
 def convert_openb(
     pods: Annotated[Path, typer.Option(metavar="FILE", help="The list of pods, CSV or .csv.gz.")],
-    out: Folder,
+    out: TraceFolder,
     tick_seconds: Annotated[float, typer.Option(help="The length of a tick.")] = 300.0,
     cpu_percent: Annotated[float, typer.Option(help="How busy every VM is, always.")] = 50.0,
     as_json: Json = False,
@@ -85,7 +84,7 @@ def convert_openb(
 def convert_files(
     vmtable: Vmtable,
     readings: Annotated[Path, typer.Option(metavar="FILE", help="The readings.")],
-    out: Folder,
+    out: TraceFolder,
     as_json: Json = False,
 ) -> None:
     """A trace in neutral form as CSV, checked; readings that do not count are left out.
@@ -101,7 +100,7 @@ def convert_files(
 
 def generate_azure_like(
     vms: Annotated[int, typer.Option(help="How many VMs arrive.")],
-    out: Folder,
+    out: TraceFolder,
     seed: Seed = 0,
     concurrent: Annotated[
         float | None, typer.Option(help="How many are alive on average; 8.4 % by default.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloudarena.cli.options import Json, Seed, people, print_json
+from cloudarena.cli.options import Json, Seed, TraceFolder, people, print_json
 
 if TYPE_CHECKING:
     from cloudarena.contract import Scenario
@@ -20,7 +20,6 @@ FILES: Sequence[str] = ("workflows.json",)
 SPEED = 1_000_000_000
 RESOURCES = "azure-like"
 
-Folder = Annotated[Path, typer.Option("--out", metavar="DIR", help="Writes the trace there.")]
 Documents = Annotated[
     list[Path], typer.Argument(metavar="FILE", help="A workflow each, plain or .gz.")
 ]
@@ -93,7 +92,7 @@ def _describe_workflows(document: Path, seed: int) -> dict[str, Any]:
 
 def convert_dax(
     files: Documents,
-    out: Folder,
+    out: TraceFolder,
     resources: Resources = RESOURCES,
     workflows: Some = None,
     arrivals: Arrivals = "poisson",
@@ -115,7 +114,7 @@ def convert_dax(
 
 def convert_wfcommons(
     files: Documents,
-    out: Folder,
+    out: TraceFolder,
     resources: Resources = RESOURCES,
     workflows: Some = None,
     arrivals: Arrivals = "poisson",
@@ -137,7 +136,7 @@ def convert_wfcommons(
 
 def convert_alibaba2018(
     trace: Annotated[Path, typer.Argument(metavar="FILE", help="The table, plain or .gz.")],
-    out: Folder,
+    out: TraceFolder,
     status: Annotated[
         str, typer.Option(help="Takes tasks of this status; 'any' takes all.")
     ] = "Terminated",
@@ -175,7 +174,7 @@ def convert_azure_functions(
     templates: Annotated[
         Path, typer.Option(metavar="FILE", help="A workflows.json: what arrives.")
     ],
-    out: Folder,
+    out: TraceFolder,
     trigger: Annotated[
         str | None, typer.Option(help="Takes functions of this trigger.", show_default="all")
     ] = None,
@@ -208,7 +207,7 @@ def convert_azure_functions(
 
 def convert_workflows(
     trace: Annotated[Path, typer.Argument(metavar="FILE", help="The file, plain or .gz.")],
-    out: Folder,
+    out: TraceFolder,
     as_json: Json = False,
 ) -> None:
     """Workflows in neutral form, JSON, checked.
@@ -223,7 +222,7 @@ def convert_workflows(
 def generate_workflows(
     functions: Annotated[int, typer.Option(help="How many functions a workflow has.")],
     workflows: Annotated[int, typer.Option(help="How many workflows arrive.")],
-    out: Folder,
+    out: TraceFolder,
     shape: Annotated[
         list[str] | None,
         typer.Option(

@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 from cloudarena.catalogue import load
 from cloudarena.contract import Metric, Policy, Scenario, TradeOff
 from cloudarena.errors import CloudarenaError
-from cloudarena.experiments.pool import check_workers, compile_once, in_parallel
+from cloudarena.experiments.pool import compile_once
 from cloudarena.experiments.simulate import simulate
+from cloudarena.parallel import check_workers, in_parallel
 from cloudarena.policies import policy_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 CONFIDENCE = 0.95
+MOST_REPLICATIONS = 1_000_000
 
 Verdict = Literal["better", "worse", "no difference", ""]
 
@@ -229,6 +231,9 @@ def compare(
         scenario = load(scenario)
     if replications < 1:
         raise CloudarenaError(f"replications: {replications} is not allowed: at least 1")
+    if replications > MOST_REPLICATIONS:
+        most = f"at most {MOST_REPLICATIONS:,}"
+        raise CloudarenaError(f"replications: {replications} is not allowed: {most}")
     check_workers(workers)
     chosen = list(policies or scenario.compared_policies())
     names = tuple(policy_name(policy) for policy in chosen)

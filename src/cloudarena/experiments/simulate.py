@@ -9,6 +9,7 @@ from typing import Any
 
 from cloudarena.catalogue import load
 from cloudarena.contract import Policy, RecordLevel, Result, Scenario
+from cloudarena.memory import check_memory
 from cloudarena.policies import policy_name
 
 
@@ -34,6 +35,7 @@ def simulate(
     prepare = getattr(chosen, "start", None)
     if prepare is not None:
         prepare(scenario, seed)
+    check_memory(*scenario.memory_needs(record or scenario.record))
     run = scenario.start(seed, record)
     run.play(chosen)
     return dataclasses.replace(run.result(), policy=policy_name(named))
