@@ -50,7 +50,7 @@ MEMORY_SHARE = (
 """The mix of memory for each core bucket; the means are 5.44, 19.0, 56, 89.6 and 120 GB."""
 CATEGORY_SHARE = (0.1703, 0.0455, 0.7842)
 LONG_LIVED_TICKS = 3 * TICKS_PER_DAY
-KNOWN_IF_LONG_LIVED = 0.85
+KNOWN_IF_LONG_LIVED = 0.82
 """The share of VMs of more than three days whose category is known; Azure tells it by days of
 readings. Since machines do not mix categories, this keeps the long-lived apart from the short."""
 
@@ -61,7 +61,7 @@ RESIDUAL_LIFETIME = (260.0, 2.0)
 next two are scaled by one factor, near 1 for a month, to meet the VMs alive at a time."""
 LIFETIME = (12.0, 2.0)
 """Later VMs: median and sigma."""
-LONG_SHARE, LONG_LIFETIME = 0.006, (3400.0, 1.2)
+LONG_SHARE, LONG_LIFETIME = 0.004, (3400.0, 1.2)
 """The few later VMs that stay for weeks: their share, median and sigma."""
 
 DEPLOYMENT_TAIL, LARGEST_DEPLOYMENT = 2.5, 30
