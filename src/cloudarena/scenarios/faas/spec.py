@@ -28,7 +28,8 @@ from cloudarena.scenarios.faas.names import (
     Router,
 )
 from cloudarena.scenarios.faas.policies import policy as built_in_policies
-from cloudarena.scenarios.faas.sources import REQUEST_KINDS, Trace
+from cloudarena.scenarios.faas.rows import INVOCATION
+from cloudarena.scenarios.faas.sources import MOST_AT_ONCE, REQUEST_KINDS, Trace
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.simulation import FaasSimulation
@@ -39,7 +40,9 @@ MOST_NODES = 200_000
 MOST_PAIRS = 20_000_000
 """Functions times nodes."""
 MOST_ROUTES = 10_000_000
-"""To and from each zone for each node; each takes half a kilobyte."""
+"""To and from each zone for each node."""
+ROUTE_BYTES = 300.0
+"""At least, with its links."""
 NODES_OF_A_ZONE, REGIONS = 10, 10
 """About so many nodes has a zone that follows from the devices; regions, unless they are given."""
 MOST_PLACEMENTS = 1_000_000_000
@@ -219,21 +222,18 @@ class FaasScenario(Scenario):
     @model_validator(mode="after")
     def _a_run_can_hold_it(self) -> FaasScenario:
         """Numbers that would fill the memory, or take for ever, are refused before anything is."""
-        nodes, kind = self.devices.number, self.topology.kind
+        nodes = self.devices.number
         start = sum(
             f.scaling.minimum if f.scaling.start is None else f.scaling.start
             for f in self.functions
         )
         samples = self.duration_s / self.sample_s if self.record == "full" else 0.0
-        requests = 0.0 if self.trace is not None else self._expected_requests()
-        zones = REGIONS if kind == "cloud-regions" else nodes // NODES_OF_A_ZONE
-        zones = 0 if kind == "none" else self.topology.cells or zones
         for key, value, most in (
             ("devices", nodes, MOST_NODES),
             ("functions times devices", len(self.functions) * nodes, MOST_PAIRS),
-            ("topology: routes of devices and zones", 4 * zones * nodes, MOST_ROUTES),
+            ("topology: routes of devices and zones", self._routes(), MOST_ROUTES),
             ("replicas at the start times devices", start * nodes, MOST_PLACEMENTS),
-            ("requests", requests, MOST_REQUESTS),
+            ("requests", self._expected_requests(), MOST_REQUESTS),
             ("record: full, samples times devices", samples * nodes, MOST_ROWS),
         ):
             if value > most:
@@ -244,10 +244,34 @@ class FaasScenario(Scenario):
 
     def _expected_requests(self) -> float:
         """How many requests are expected, of those whose rate is written down."""
+        if self.trace is not None:
+            return 0.0
         rates = [
             getattr(f.requests, "rate", getattr(f.requests, "mean", 0.0)) for f in self.functions
         ]
         return sum(rates) * self.load_scale * self.duration_s
+
+    def _routes(self) -> int:
+        """About how many routes a topology has: to and from data and clients of each zone."""
+        nodes, kind = self.devices.number, self.topology.kind
+        if kind == "none":
+            return 0
+        zones = REGIONS if kind == "cloud-regions" else nodes // NODES_OF_A_ZONE
+        return 4 * nodes * (self.topology.cells or zones)
+
+    def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
+        """The most of what routes, requests and rows take at least."""
+        nodes, requests = self.devices.number, self._expected_requests()
+        forget = all(f.requests.kind in ("none", "poisson", "sine") for f in self.functions)
+        held = min(requests, MOST_AT_ONCE) if forget else requests
+        full = record == "full"
+        samples = self.duration_s / self.sample_s
+        return max(
+            (self._routes() * ROUTE_BYTES, f"devices: {nodes}, topology: {self.topology.kind}"),
+            (held * 24.0, f"requests: {requests:.3g}"),
+            (full * requests * INVOCATION.itemsize, f"record: full, requests: {requests:.3g}"),
+            (full * samples * nodes * 16.0, f"record: full, sample_s: {self.sample_s:g}"),
+        )
 
     @classmethod
     def union_branches(cls) -> tuple[str, ...]:
