@@ -57,6 +57,18 @@ def test_service_can_be_ignored_and_then_the_sentence_says_that():
     assert comparison.summary()["ignore_service"] is True
 
 
+def test_a_margin_keeps_those_in_the_running_who_leave_hardly_more_undone():
+    share = [np.full(5, 0.0102) + NOISE / 1e6, np.full(5, 0.01) + NOISE / 1e6]
+    slower = made("slower first", unserved_share=share, cost_usd=[1 + NOISE, 2 + NOISE])
+    assert slower.out_of_the_running == ("slower",)
+    assert slower.winner(COST) == "first"
+    with_margin = dataclasses.replace(slower, service_margin=0.001)
+    assert with_margin.out_of_the_running == ()
+    assert with_margin.winner(COST) == "slower"
+    assert with_margin.summary()["service_margin"] == 0.001
+    assert dataclasses.replace(slower, service_margin=0.0001).out_of_the_running == ("slower",)
+
+
 def test_all_but_one_can_be_out_of_the_running():
     comparison = made(
         "a b c",

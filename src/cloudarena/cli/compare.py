@@ -44,6 +44,12 @@ def compare(
             "--ignore-service", help="Lets a policy win that leaves more work undone than another."
         ),
     ] = False,
+    service_margin: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE", help="Lets a policy win that leaves so much more undone, as in 0.001."
+        ),
+    ] = 0.0,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -74,6 +80,7 @@ def compare(
             workers,
             progress=lambda done, _: bar.update(task, completed=done),
             ignore_service=ignore_service,
+            service_margin=service_margin,
         )
     if out is not None:
         _save(comparison, out)

@@ -40,6 +40,7 @@ def compare(
     workers: int = -1,
     progress: Callable[[int, int], None] | None = None,
     ignore_service: bool = False,
+    service_margin: float = 0.0,
 ) -> Comparison:
     """Runs each policy ``replications`` times on the same work and compares them.
 
@@ -51,6 +52,7 @@ def compare(
         workers: processes; -1 is one for each core. The result does not depend on it.
         progress: is called with the numbers of finished and of all replications.
         ignore_service: lets a policy win that leaves more work undone than another.
+        service_margin: lets it win if that is no more than this part of the work, such as 0.001.
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
@@ -59,6 +61,8 @@ def compare(
     if replications > MOST_REPLICATIONS:
         most = f"at most {MOST_REPLICATIONS:,}"
         raise CloudarenaError(f"replications: {replications} is not allowed: {most}")
+    if not 0 <= service_margin <= 1:
+        raise CloudarenaError(f"service_margin: {service_margin} is not allowed: 0 to 1")
     check_workers(workers)
     chosen = list(policies or scenario.compared_policies())
     names = tuple(policy_name(policy) for policy in chosen)
@@ -95,6 +99,7 @@ def compare(
             if (seen := what_it_sees(scenario, policy))
         },
         ignore_service=ignore_service,
+        service_margin=service_margin,
     )
 
 

@@ -52,6 +52,8 @@ class Comparison:
     """What a policy looked at that no real decider knows."""
     ignore_service: bool = False
     """Whether a policy may win that leaves more work undone than another."""
+    service_margin: float = 0.0
+    """The part of the work by which a policy may leave more undone than another and still win."""
 
     @property
     def replications(self) -> int:
@@ -141,7 +143,8 @@ class Comparison:
             return ()
         if self.replications == 1:
             return self._less_served()
-        return tuple(policy for policy in self.policies if self._is_beaten(policy, metric))
+        beaten = (one for one in self.policies if self._is_beaten(one, metric))
+        return tuple(one for one in beaten if self.share_unserved(one) > self._most_unserved())
 
     @cached_property
     def perhaps_less_served(self) -> tuple[str, ...]:
@@ -286,6 +289,11 @@ class Comparison:
         others = (one for one in by or self.policies if one != policy)
         return any(self.verdict(policy, metric, other) == "worse" for other in others)
 
+    def _most_unserved(self) -> float:
+        """The share of the best policy, with the margin: who leaves more undone cannot win."""
+        least = float(np.nanmin([self.share_unserved(one) for one in self.policies]))
+        return least + self.service_margin * (1 + ROUNDING)
+
     def _less_served(self) -> tuple[str, ...]:
         """The policies whose mean share is not known, or above the lowest and not negligibly so."""
         if self.service is None:
@@ -296,7 +304,7 @@ class Comparison:
             else math.inf
             for one in self.policies
         }
-        limit = min(shares.values()) + NEGLIGIBLE_SHARE * (1 + ROUNDING)
+        limit = min(shares.values()) + max(NEGLIGIBLE_SHARE, self.service_margin) * (1 + ROUNDING)
         return tuple(one for one, share in shares.items() if share > limit or share == math.inf)
 
 

@@ -209,6 +209,7 @@ def comparison_summary(comparison: Comparison) -> dict[str, Any]:
         "confidence": CONFIDENCE,
         "correction": f"Holm over {comparison.family.tests} paired tests",
         "ignore_service": comparison.ignore_service,
+        "service_margin": comparison.service_margin,
         "out_of_the_running": list(comparison.out_of_the_running),
         "perhaps_less_served": list(comparison.perhaps_less_served),
         "saw": comparison.saw,
