@@ -44,7 +44,7 @@ def made(scenario):
         values["requests"][:] = 10_000
         values["failed"][:] = np.round(20 + 100 * place + 5 * noise + own)
         values["allocated"] = values["requests"] - values["failed"]
-        values["energy_kwh"] = 9_400 + 10 * noise + own
+        values["energy_kwh_per_core_hour_served"] = 9_400 + 10 * noise + own
         values["profit_usd"] = 170_000 - 5_000 * place + 2_000 * noise + 50 * own
         tick = np.arange(TICKS)
         samples = {

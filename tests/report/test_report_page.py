@@ -72,7 +72,7 @@ def test_every_highlight_and_energy_and_failures_have_charts(page, comparison):
         for _, attributes in page.elements
         if "data-chart" in attributes
     ]
-    for name in (*comparison.scenario.highlights, "failed", "energy_kwh"):
+    for name in (*comparison.scenario.highlights, "failed", "energy_kwh_per_core_hour_served"):
         assert charts.count(("means", name)) == 1
         assert charts.count(("differences", name)) == 1
     assert charts.count(("time", None)) == len(comparison.scenario.plots)
@@ -162,9 +162,9 @@ def test_equal_values_are_no_difference_and_have_no_leader(made):
 
 def test_a_value_that_is_no_number_does_not_break_the_page(made):
     comparison = made()
-    comparison.values["energy_kwh"][1, 0] = np.nan
+    comparison.values["energy_kwh_per_core_hour_served"][1, 0] = np.nan
     page = Page(render_report(comparison))
-    assert page.data["values"]["energy_kwh"][1][0] is None
+    assert page.data["values"]["energy_kwh_per_core_hour_served"][1][0] is None
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +172,7 @@ def unequal(made, serving):
     """lazy serves nothing and so has no delay; of worst-fit some VMs were still waiting."""
     comparison = made(("lazy", "best-fit", "worst-fit"), scenario=serving)
     comparison.values["unserved_share"][0] = 1.0
-    comparison.values["energy_kwh"][0] = np.nan
+    comparison.values["energy_kwh_per_core_hour_served"][0] = np.nan
     comparison.values["profit_usd"][0] = 1e9
     bounds = {"delay_ticks": np.zeros((3, 4), bool)}
     bounds["delay_ticks"][2, 1] = True
@@ -193,14 +193,14 @@ def test_who_is_out_of_the_running_is_marked_and_never_starred(unequal):
 
 def test_what_has_no_value_is_a_dash_on_the_page_and_null_in_its_data(unequal):
     page = Page(render_report(unequal))
-    energy = next(m for m in page.data["metrics"] if m["name"] == "energy_kwh")
+    energy = next(m for m in page.data["metrics"] if m["name"] == "energy_kwh_per_core_hour_served")
     assert energy["estimates"][0]["mean"] is None
     assert energy["estimates"][0]["text"] == UNKNOWN
     assert energy["differences"][0]["verdict"] == ""
     assert UNKNOWN in page.text
     # All differences from lazy are unknown: there is nothing to draw.
     drawn = [a["data-metric"] for _, a in page.elements if a.get("data-chart") == "differences"]
-    assert "energy_kwh" not in drawn
+    assert "energy_kwh_per_core_hour_served" not in drawn
 
 
 def test_a_bound_is_shown_as_one_on_the_page_and_in_its_data(unequal):

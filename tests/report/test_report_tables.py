@@ -63,7 +63,7 @@ def test_differences_carry_their_verdict(made):
     differences = text[text.index("Difference from best-fit") :]
     row = next(line for line in differences.splitlines() if line.startswith("failed ↓"))
     assert row.count("worse") == 2
-    row = next(line for line in differences.splitlines() if line.startswith("energy_kwh"))
+    row = next(line for line in differences.splitlines() if line.startswith("energy_kwh_per"))
     assert "no difference" in row
 
 
@@ -122,8 +122,8 @@ def test_a_run_shows_each_metric_with_its_meaning(scenario):
 def test_the_terminal_marks_who_is_out_what_has_no_value_and_what_is_a_bound(made, serving):
     comparison = made(("lazy", "best-fit", "worst-fit"), scenario=serving)
     comparison.values["unserved_share"][0] = 1.0
-    comparison.values["energy_kwh"][0] = np.nan
-    comparison.values["energy_kwh"][1, 2] = np.nan
+    comparison.values["income_usd"][0] = np.nan
+    comparison.values["income_usd"][1, 2] = np.nan
     comparison.values["profit_usd"][0] = 1e9
     bounds = {"failed": np.array([[False] * 4, [True] * 4, [False] * 4])}
     comparison = dataclasses.replace(comparison, bounds=bounds)

@@ -23,8 +23,6 @@ from cloudarena.report.tables import (
     shown_metrics,
 )
 
-ALWAYS_DRAWN = ("failed", "energy_kwh")
-"""Drawn wherever they are measured: what a policy saves must be seen beside what it drops."""
 _DIRECTIONS = {"higher": "↑ higher is better", "lower": "↓ lower is better", None: ""}
 _MARKS = {"better": "✓", "worse": "✕", "no difference": "≈"}
 
@@ -35,9 +33,9 @@ def breakable(text: str) -> str:
 
 
 def drawn_metrics(comparison: Comparison) -> list[Metric]:
-    """The metrics with a chart: the headline, the highlights, and those drawn always."""
+    """The metrics with a chart: the headline and the highlights, with what was left undone."""
     scenario = comparison.scenario
-    names = dict.fromkeys((scenario.headline, *scenario.highlights, *ALWAYS_DRAWN))
+    names = dict.fromkeys((scenario.headline, *scenario.highlights))
     known = {metric.name: metric for metric in scenario.measures}
     return [known[name] for name in names if name in known]
 
