@@ -10,7 +10,7 @@ errors. The table has the means over the cells of a truth, and the worst cell.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from cloudarena.optimize import (
 )
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.selection import Selection
-from cloudarena.optimize.synthetic import DRAWN_TOGETHER, TRUTHS, NormalProblem, draw_means
+from cloudarena.optimize.synthetic import TRUTHS, NormalProblem, draw_means
 
 DESIGNS = 100
 EACH = 20
@@ -58,21 +58,7 @@ class Outcome(NamedTuple):
     evaluations: int
 
 
-class QuickProblem(NormalProblem):
-    """Remembers its noise, which is the same whoever asks."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._blocks: dict[int, np.ndarray] = {}
-
-    def _block(self, block: int, designs: np.ndarray) -> np.ndarray:
-        if block not in self._blocks:
-            self._blocks[block] = super()._block(block, np.arange(self.size))
-        assert self._blocks[block].shape[0] == DRAWN_TOGETHER
-        return self._blocks[block][:, designs]
-
-
-Trial = Callable[[QuickProblem, int], Iterator[tuple[str, Outcome]]]
+Trial = Callable[[NormalProblem, int], Iterator[tuple[str, Outcome]]]
 
 
 def cells(objectives: int) -> list[Cell]:
@@ -85,11 +71,11 @@ def cells(objectives: int) -> list[Cell]:
     ]
 
 
-def problem_of(cell: Cell, seed: int) -> QuickProblem:
+def problem_of(cell: Cell, seed: int) -> NormalProblem:
     """A problem of the cell."""
     rng = stream(seed, f"{cell.truth} {cell.objectives}")
     means = LEVEL + draw_means(cell.truth, DESIGNS, cell.objectives, rng)
-    return QuickProblem(means, cell.noise, seed, cell.common_share)
+    return NormalProblem(means, cell.noise, seed, cell.common_share)
 
 
 def outcome(selection: Selection, came_true: bool) -> Outcome:
@@ -106,7 +92,7 @@ def covered(selection: Selection, problem: NormalProblem) -> Outcome:
     return Outcome(selection.confidence, bool(inside), 1, selection.evaluations)
 
 
-def with_one(problem: QuickProblem, seed: int) -> Iterator[tuple[str, Outcome]]:
+def with_one(problem: NormalProblem, seed: int) -> Iterator[tuple[str, Outcome]]:
     """The claims of all methods for a single objective."""
     truth = problem.truth[:, 0]
     budget = EACH * problem.size
@@ -143,7 +129,7 @@ def with_one(problem: QuickProblem, seed: int) -> Iterator[tuple[str, Outcome]]:
     yield "kim-nelson", outcome(selection, truth[selection.best] <= least + 0.5)
 
 
-def with_two(problem: QuickProblem, seed: int) -> Iterator[tuple[str, Outcome]]:
+def with_two(problem: NormalProblem, seed: int) -> Iterator[tuple[str, Outcome]]:
     """The claims of all methods for two objectives."""
     front = front_of(problem.truth)
     budget = EACH * problem.size

@@ -139,3 +139,39 @@ def test_a_second_look_finds_the_best_more_often_than_equal_shares_of_it():
         equal = problem.estimate(range(50), range(5, 25)).mean[:, 0]
         found["equal"] += int(np.argmin(equal)) <= 3
     assert found["rounds"] >= found["equal"] + 6
+
+
+def dominates(a, b):
+    return (a <= b).all() and (a < b).any()
+
+
+@pytest.mark.parametrize("common_share", [0.0, 0.95])
+@pytest.mark.parametrize("rule", ["knee", "first_objective"])
+def test_the_front_is_one_by_the_very_means_that_are_printed(common_share, rule):
+    """D5: means over other numbers of replications were mixed, and 15 members dominated the chosen.
+
+    Loud noise that designs have in common, so that means over few replications are off.
+    """
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        truth = rng.uniform(0.0, 1.0, (80, 2))
+        problem = NormalProblem(truth, 2.0, seed, common_share)
+        selection = los(problem, rough=4, evaluations=80 * 10, size=80, final_rule=rule)
+        assert len(set(selection.estimates.replications.tolist())) > 2
+        front = selection.front.mean
+        assert not any(dominates(a, b) for a in front for b in front)
+        assert selection.best in selection.front.designs
+
+
+def test_means_of_designs_with_fewer_replications_are_made_comparable():
+    """All noise is common: by shared replications the differences are exactly the true ones."""
+    truth = np.column_stack((np.arange(16.0), np.arange(16.0)[::-1]))
+    problem = NormalProblem(truth, 50.0, 3, 1.0)
+    selection = los(problem, rough=3, evaluations=16 * 3 + 16 * 10, size=16)
+    means = selection.estimates.mean
+    assert len(set(selection.estimates.replications.tolist())) > 1
+    assert means - means[0] == pytest.approx(truth - truth[0], abs=1e-9)
+    assert selection.front.designs.tolist() == list(range(16))
+    # How well the mean of all is known is known as well from fewer replications.
+    wide = selection.estimates.high - selection.estimates.low
+    assert (wide > 0.0).all()

@@ -103,8 +103,8 @@ def shortfall(seen: Evidence, chosen: int, confidence: float) -> float:
     level = 1.0 - (1.0 - confidence) / (len(gaps.gap) - 1)
     with np.errstate(invalid="ignore"):
         reach = stdtrit(np.maximum(gaps.freedom, 1e-9), level) * gaps.error
-    reach = np.where(gaps.error > 0.0, reach, 0.0)
-    return float(max((reach - gaps.gap)[:, 0].max(), 0.0))
+    reach = np.where(gaps.error > 0.0, reach, 0.0) - gaps.gap
+    return float(max(np.delete(reach[:, 0], chosen).max(), 0.0))
 
 
 def better_chances(seen: Evidence, chosen: int, within: Within | None = None) -> Floats:

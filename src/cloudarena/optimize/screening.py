@@ -83,7 +83,7 @@ def front_levels(losses: Floats, good_layers: int = 1) -> Floats:
         for better, next_one in zip(chain[1:], chain, strict=False):
             worse = np.maximum(worse, _beaten(tests[[next_one]], tests[better])[0])
         level = np.minimum(level, worse)
-    return np.minimum(level * len(chains), 1.0)
+    return np.minimum(level * max(len(chains), 1), 1.0)
 
 
 def _parted(losses: Floats) -> tuple[Floats, Floats]:

@@ -31,6 +31,8 @@ GOODNESS = {"steep": (1.0, 4.0), "neutral": (1.5, 2.0), "flat": (3.0, 1.0)}
 """The parameters of the Beta distribution of each kind."""
 DRAWN_TOGETHER = 16
 """Replications whose noise comes from one stream."""
+MOST_REMEMBERED = 2**22
+"""Values of noise that a problem remembers; what comes later is drawn again when it is needed."""
 SHAPE = ("designs", "objectives")
 
 
@@ -101,6 +103,7 @@ class NormalProblem(Problem):
         if not 0.0 <= common_share <= 1.0:
             raise SpecError(f"common_share: {common_share!r} is not allowed: 0 to 1")
         self.common_share = common_share
+        self._drawn: dict[int, Floats] = {}
         self.common_random_numbers = common_share > 0.0
         self.size = len(self.truth)
         names = [f"objective_{k + 1}" for k in range(self.truth.shape[1])]
@@ -121,11 +124,16 @@ class NormalProblem(Problem):
 
     def _block(self, block: int, designs: Ints) -> Floats:
         """The noise of some replications of some designs, with variance 1."""
+        if block in self._drawn:
+            return self._drawn[block][:, designs]
         rng = stream(self.seed, f"noise {block}")
         common = rng.standard_normal((DRAWN_TOGETHER, 1, self.truth.shape[1]))
         own = rng.standard_normal((DRAWN_TOGETHER, *self.truth.shape))
         share = self.common_share
-        return np.asarray(share**0.5 * common + (1.0 - share) ** 0.5 * own[:, designs])
+        noise = share**0.5 * common + (1.0 - share) ** 0.5 * own
+        if (len(self._drawn) + 1) * noise.size <= MOST_REMEMBERED:
+            self._drawn[block] = noise
+        return np.asarray(noise[:, designs])
 
 
 class SyntheticProblem(NormalProblem):
