@@ -293,3 +293,14 @@ def test_a_run_can_be_replayed_whatever_its_classes_are_called(tmp_path):
     replayed = simulate(scenario, f"replay:{tmp_path / 'decisions.csv'}", seed=1)
     assert replayed.tables == played.tables
     assert replayed.metrics == played.metrics
+
+
+@pytest.mark.parametrize("name", ["lflc", "lfhc", "hflc", "hfhc"])
+def test_the_kernels_are_those_of_the_thesis(name):
+    """Section 1.5.2 names them; those that we take for memory-bound need the most memory."""
+    classes = {one.name: one.memory_mb.mean for one in package.load(f"clusters/{name}").classes}
+    assert set(classes) == {
+        "bit-reversal", "merge-sort", "matrix-product", "integer-factorisation",
+        "k-nearest-neighbours", "hash", "dynamic-programming",
+    }  # fmt: skip
+    assert sorted(classes, key=classes.get)[-2:] == ["dynamic-programming", "k-nearest-neighbours"]

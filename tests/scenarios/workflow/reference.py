@@ -39,7 +39,7 @@ class Function:
     node: Node | None = None
     memory: int = 0
     submission: Fraction | None = None
-    not_before: float | None = None
+    not_before: Fraction | None = None
     boots: bool = False
     cold_start: Fraction | None = None
     data_transfer: Fraction | None = None
@@ -392,7 +392,7 @@ def steps(
             function.data_transfer = bandwidths.transfer(function, node)
             function.creation = max(now, node.server.boot_end) + function.data_transfer
             if function.not_before is not None:
-                function.creation = max(function.creation, exact(function.not_before))
+                function.creation = max(function.creation, function.not_before)
             decisions.append(function)
             if function.creation == now:
                 node.create(function, now, spec.admission)
