@@ -10,6 +10,7 @@ docstrings and line numbers change nothing; and two copies of the sources share 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import os
 import pickle
@@ -21,6 +22,7 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numba
@@ -104,6 +106,14 @@ class ReachCache(FunctionCache):
         if data is not None:
             self._touch(signature, target_context)
         return data
+
+    def _save_overload(self, signature: Any, data: Any) -> None:
+        """Keeps what was compiled; code that cannot be kept runs all the same.
+
+        Numba also keeps the source, which for code of a notebook or a page may not be there.
+        """
+        with contextlib.suppress(OSError, SyntaxError, TokenError, IndexError):
+            super()._save_overload(signature, data)
 
     def _touch(self, signature: Any, target_context: Any) -> None:
         """Notes that the code was used today."""

@@ -115,9 +115,10 @@ def what_it_sees(scenario: Scenario, policy: str | Policy) -> str:
     parts = getattr(resolved, "parts", None)
     needs = [getattr(one, "needs", "") for one in (resolved, *(parts or {}).values())]
     known = getattr(scenario, "known", needs)
-    return ", ".join(
-        dict.fromkeys(need for need in needs if need and need != "estimates" and need in known)
-    )
+    if "durations" in known:  # who asks for estimates is shown the truth then
+        needs = ["durations" if need == "estimates" else need for need in needs]
+    told = [need for need in needs if need and need != "estimates" and need in known]
+    return ", ".join(dict.fromkeys(told))
 
 
 Measured = list[tuple[dict[str, float], "dict[str, pa.Table]"]]
