@@ -28,8 +28,9 @@ _MARKS = {"better": "✓", "worse": "✕", "no difference": "≈"}
 
 
 def breakable(text: str) -> str:
-    """Text as HTML, that may go on in a new line between the parameters of a policy."""
-    return re.sub(r":(?=\S)", ":<wbr>", escape(text))
+    """Text as HTML that may go on in a new line between parameters, or the words of a long name."""
+    words = re.sub(r":(?=\S)", ":<wbr>", escape(text))
+    return re.sub(r"\w{25,}", lambda name: name[0].replace("_", "_<wbr>"), words)
 
 
 def drawn_metrics(comparison: Comparison) -> list[Metric]:
@@ -219,7 +220,7 @@ def _metric_row(comparison: Comparison, metric: Metric) -> str:
     kind = "" if metric.name in comparison.scenario.highlights else ' class="more"'
     return (
         f'<tr{kind}><th scope="row"><span class="tip" tabindex="0" data-tip="{escape(tip)}">'
-        f'{escape(metric.name)}</span><span class="way">{_DIRECTIONS[metric.better]}</span>'
+        f'{breakable(metric.name)}</span><span class="way">{_DIRECTIONS[metric.better]}</span>'
         f'<span class="meaning">{escape(metric.description)}</span></th>{"".join(cells)}</tr>'
     )
 
