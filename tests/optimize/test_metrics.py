@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import hypergeom
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import hypergeom
 
 from cloudarena.errors import SpecError
 from cloudarena.optimize.metrics import (
