@@ -5,12 +5,15 @@ uniform, exponential, two-point, a smooth surface), a level of noise, and whethe
 independently or mostly together. In each run the truth is drawn anew. A claim holds in a cell if
 the share of runs in which it comes true is not below the mean claim by more than two standard
 errors. The table has the means over the cells of a truth, and the worst cell.
+
+``python -m benchmarks.optimize cost [--runs 100] [--out FILE]``: what LOS selects for it.
+``docs/optimize-methods.md`` has beside it what version 0.1.0 selected on the same problems.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -219,3 +222,48 @@ def claim_rows(runs: int, watch: Callable[[str], None]) -> list[list[str]]:
 
 
 HEADER = ["objectives", "claim", *TRUTHS, "worst cell"]
+
+
+COST_DESIGNS = 200
+COST_CASES: dict[str, tuple[int, dict[str, Any]]] = {
+    "best of 1 objective": (1, {}),
+    f"within {WITHIN}": (1, {"within": WITHIN}),
+    "1 of the front of 2": (2, {}),
+    "half of the front": (2, {"at_least": 0.5}),
+    "the whole front": (2, {"at_least": 1.0}),
+}
+
+
+def cost_header() -> list[str]:
+    """Of ``cost_rows``."""
+    return ["truth", "noise", *COST_CASES]
+
+
+def cost_rows(runs: int, watch: Callable[[str], None]) -> list[list[str]]:
+    """Designs that LOS selects of 200 after ten replications, and the share of runs it is right."""
+    rows = []
+    for truth in TRUTHS:
+        for common in COMMON:
+            watch(f"{truth} {common}")
+            row = [truth, "80 % common" if common else "independent"]
+            for objectives, options in COST_CASES.values():
+                tried = [_cost(truth, common, objectives, options, seed) for seed in range(runs)]
+                selected, right = np.mean(tried, axis=0)
+                row.append(f"{selected:.0f} ({right:.2f})")
+            rows.append(row)
+    return rows
+
+
+def _cost(
+    truth: str, common: float, objectives: int, options: dict[str, Any], seed: int
+) -> tuple[int, bool]:
+    """How many are selected, and whether enough of them are good."""
+    means = LEVEL + draw_means(truth, COST_DESIGNS, objectives, stream(seed, f"{truth} cost"))
+    problem = NormalProblem(means, 1.0, seed, common)
+    front = front_of(means)
+    wanted = max(1, int(options.get("at_least", 0.0) * len(front)))
+    asked = {**options, "at_least": wanted}
+    selected = los(problem, replications=2, seed=seed, **asked).selected
+    if "within" in options:
+        return len(selected), bool(means[selected].min() <= 1.05 * means.min())
+    return len(selected), len(np.intersect1d(front, selected)) >= wanted

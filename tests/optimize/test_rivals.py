@@ -91,7 +91,7 @@ def test_margins(text, expected):
 
 @pytest.mark.parametrize("text", ["1.0.0", "-1%", -0.1, "100%", "nan", True, "%", [1]])
 def test_no_margins(text):
-    with pytest.raises(SpecError, match="within: .* is not allowed: a share such as 1%"):
+    with pytest.raises(SpecError, match=r"within: .* is not allowed: a share such as 1%"):
         read_within(text, 1)
 
 

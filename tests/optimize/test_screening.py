@@ -146,7 +146,7 @@ def test_more_than_the_front_can_have_is_refused():
     problem = NormalProblem(means, 0.5)
     with pytest.raises(SpecError, match="at_least: 50 is not allowed: the first look shows that "):
         los(problem, at_least=50, replications=2)
-    with pytest.raises(SpecError, match="the true front has at most . designs"):
+    with pytest.raises(SpecError, match=r"the true front has at most .* designs"):
         auto(problem, evaluations=2000, at_least=50)
     claim = los(problem, at_least=5, replications=2).alignment
     assert str(claim) == "at least 5 of the true front (all, if it has fewer) with probability 0.95"

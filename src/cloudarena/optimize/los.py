@@ -186,12 +186,15 @@ def check_claim(problem: Problem, at_least: int, good_layers: int, within: GoodE
 def check_front(losses: Floats, at_least: int, good_layers: int, confidence: float) -> None:
     """Raises if more designs are wanted than the first true layers can have, as a look tells.
 
-    All of them are among those that are not dropped if all designs were wanted.
+    Of G designs that are truly there, at most ``level G`` are dropped at some level on average, so
+    with probability ``confidence`` no more than ``level G / (1 - confidence)`` (Markov), and G is
+    at most what is kept and these.
     """
     if at_least == 1 or losses.shape[2] == 1:
         return
-    kept = front_levels(losses, good_layers) > (1.0 - confidence) / len(losses)
-    if at_least > (most := int(np.count_nonzero(kept))):
+    level = (1.0 - confidence) / 4.0
+    kept = np.count_nonzero(front_levels(losses, good_layers) > level)
+    if at_least > (most := min(len(losses), int(kept / 0.75))):
         raise SpecError(
             f"at_least: {at_least:,} is not allowed: the first look shows that "
             f"{layer_words(good_layers)} has at most {most:,} designs"

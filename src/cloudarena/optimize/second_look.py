@@ -11,9 +11,11 @@ shared among the orders. Of designs that have never differed one goes on, and st
 front. The rule ``random`` has no order: there all get the same.
 
 Means over other replications cannot be compared where replications have something in common: who
-was dropped early may only have had the easy ones. So a design with n replications is measured by
-its differences from the last round's designs R, which have N: its mean plus what R's mean over all
-N is above that over the n. The variance of that is ``var(L - R) (1/n - 1/N) + var(L) / N``.
+was dropped early may only have had the easy ones. So for a design with n replications a design R of
+the last round, which has N, serves as a control variate: that with which it goes together most. Its
+mean is corrected by ``b`` times what R's mean over all N is above that over the n, with b the slope
+of the design's losses over R's. The variance is ``(1 - r^2) var (1/n - 1/N) + var / N`` with their
+correlation r. With too few replications for a slope, it is taken to be 1.
 """
 
 from __future__ import annotations
@@ -34,6 +36,10 @@ RIVALS = 2
 FIRST_SHARE = 0.4
 """Of the evaluations, for the first round if there are several objectives: people look at the front
 too, and most of it is evaluated in no other round."""
+
+
+FEWEST_FOR_SLOPE = 5
+"""Replications."""
 
 
 class SecondLook(NamedTuple):
@@ -123,18 +129,39 @@ def second_look(
 def _comparable(losses: Moments, values: list[Floats], last: Ints) -> tuple[Floats, Floats]:
     """Means and their standard errors, as if all had had the replications of the last ones."""
     counts, mean, _ = losses
-    mean, squared = mean.copy(), losses.variance / counts.max()
-    reference = np.mean([values[place] for place in last.tolist()], axis=0)
-    whole = reference.mean(axis=0)
+    mean, variance = mean.copy(), losses.variance
+    squared = variance / counts.max()
+    known = np.array([values[place] for place in last.tolist()])  # (designs, replications, ...)
+    whole, most = known.mean(axis=1), known.shape[1]
     for place, own in enumerate(values):
         fewer = len(own)
-        if fewer == len(reference):
+        if fewer == most:
             continue
-        mean[place] += whole - reference[:fewer].mean(axis=0)
-        if fewer > 1:
-            spread = (own - reference[:fewer]).var(axis=0, ddof=1)
-            squared[place] += spread * (1.0 / fewer - 1.0 / len(reference))
+        shared = known[:, :fewer]
+        slope, left, control = _slopes(own, shared)
+        every = np.arange(own.shape[1])
+        mean[place] += slope * (whole - shared.mean(axis=1))[control, every]
+        squared[place] += left * (1.0 / fewer - 1.0 / most)
     return mean, np.sqrt(squared)
+
+
+def _slopes(own: Floats, shared: Floats) -> tuple[Floats, Floats, Ints]:
+    """For each objective: the slope over the best control, what it leaves of the variance, who."""
+    replications, objectives = own.shape
+    if replications < FEWEST_FOR_SLOPE:
+        spread = (
+            (own - shared).var(axis=1, ddof=1) if replications > 1 else np.zeros(shared[:, 0].shape)
+        )
+        control = spread.argmin(axis=0)
+        return np.ones(objectives), spread[control, np.arange(objectives)], control
+    mine, theirs = own - own.mean(axis=0), shared - shared.mean(axis=1, keepdims=True)
+    products = (mine * theirs).sum(axis=1)
+    squares = (theirs * theirs).sum(axis=1)
+    slopes = np.divide(products, squares, out=np.zeros_like(products), where=squares > 0.0)
+    left = np.maximum((mine * mine).sum(axis=0) - slopes * products, 0.0) / (replications - 2)
+    control = left.argmin(axis=0)
+    every = np.arange(objectives)
+    return slopes[control, every], left[control, every], control
 
 
 def _beside(mean: Floats, others: Ints, finalists: Ints) -> Ints:
