@@ -7,8 +7,11 @@ turns, so that what else runs on the machine slows all down alike.
 ``python -m benchmarks.optimize methods [--runs 20] [--out FILE]``: what each method finds among
 the shares of 20 VMs over 7 classes, and at which cost.
 
-``python -m benchmarks.optimize claims [--runs 20] [--out FILE]``: how often what LOS claims comes
-true, on problems whose truth is known.
+``python -m benchmarks.optimize claims [--runs 200] [--out FILE]``: how often what each method
+claims comes true, on problems whose truth is known (``optimize_claims.py``).
+
+``python -m benchmarks.optimize cost [--runs 100] [--out FILE]``: how many designs LOS selects for
+that, and how often it is right.
 
 ``python -m benchmarks.optimize metrics [--runs 20] [--out FILE]``: how many of many metrics need be
 measured, and how well they find the best strategies.
@@ -32,6 +35,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.mapping import markdown
+from benchmarks.optimize_claims import HEADER, claim_rows, cost_header, cost_rows
 from benchmarks.optimize_simulation import STUDIED, simulation
 from cloudarena.engine.streams import stream
 from cloudarena.files import write_text
@@ -42,21 +46,14 @@ from cloudarena.optimize import (
     los,
     monte_carlo,
 )
-from cloudarena.optimize.alignment import (
-    belief_from_values,
-    draws_for,
-    good_sets,
-    needed_designs,
-)
-from cloudarena.optimize.layers import front_of, layers, layers_of
+from cloudarena.optimize.layers import front_of, layers
 from cloudarena.optimize.metrics import reduce_metrics, synthetic_metrics
-from cloudarena.optimize.synthetic import SyntheticProblem
+from cloudarena.optimize.screening import drop_levels
 
 REPLICATIONS = 1000
 NAIVE_SHARES = 20
 """The naive loop is timed on so few, and scaled."""
 REPEATS = 5
-CLAIM_NOISES = (0.1, 0.5, 2.5)
 progress = Console(stderr=True)
 
 
@@ -169,20 +166,17 @@ def speed() -> str:
 
     progress.print("LOS", style="dim")
     losses = model.evaluate(designs, range(10))
-    layer = layers_of(losses.mean(axis=1), len(losses))
 
-    def bootstrap() -> int:
-        belief = belief_from_values(losses, common=True)
-        goods = good_sets(belief, 1, draws_for(0.95), stream(0, "alignment"))
-        return needed_designs(layer, goods, 1, 0.95)
+    def screening() -> int:
+        return int(np.count_nonzero(drop_levels(losses, "knee") > 0.05))
 
     calls = {
-        "size": bootstrap,
+        "size": screening,
         "los": lambda: los(model),
         "monte carlo": lambda: monte_carlo(model),
     }
     times = best_of(calls, 3)
-    rows.append(["selected-set size by bootstrap", shown(times["size"]), "27,132 designs", ""])
+    rows.append(["selected set by screening", shown(times["size"]), "27,132 designs", ""])
     saved = monte_carlo(model).evaluations / los(model).evaluations
     rows.append(["LOS, whole", shown(times["los"]), f"{saved:.0f} times fewer evaluations", ""])
     rows.append(["Monte Carlo, whole", shown(times["monte carlo"]), "", ""])
@@ -236,40 +230,17 @@ def methods(runs: int) -> str:
 
 
 def claims(runs: int) -> str:
-    """A row for each kind of problem and level of noise, cells for what is wanted."""
-    rows = []
-    for kind in ("steep", "neutral", "flat"):
-        for noise in CLAIM_NOISES:
-            progress.print(f"{kind} {noise}", style="dim", highlight=False)
-            row = [kind, f"{noise:g}"]
-            for common_share in (0.0, 0.8):
-                for part in (0.0, 0.5):
-                    row.append(_claim(kind, noise, common_share, part, runs))
-            rows.append(row)
-    header = [
-        "Omega",
-        "noise",
-        "independent, k = 1",
-        "independent, k = half the front",
-        "80 % common, k = 1",
-        "80 % common, k = half the front",
-    ]
-    return markdown(header, rows)
+    """A row for each claim, a column for each truth: what is claimed, and what came true."""
+    return markdown(HEADER, claim_rows(runs, _watch))
 
 
-def _claim(kind: Any, noise: float, common_share: float, part: float, runs: int) -> str:
-    """The share of runs with enough good designs among the selected, and how many these are."""
-    hits, sizes = 0, 0
-    for seed in range(runs):
-        # Without common noise the level is that of the means; else of what is not common.
-        deviation = noise * (10.0 / (1.0 - common_share)) ** 0.5
-        problem = SyntheticProblem(kind, 1000, deviation, seed, common_share)
-        good = problem.good()
-        wanted = max(1, int(part * len(good)))
-        selection = los(problem, replications=2, at_least=wanted, seed=seed)
-        hits += len(np.intersect1d(good, selection.selected)) >= wanted
-        sizes += len(selection.selected)
-    return f"{hits / runs:.2f} ({sizes / runs:.0f})"
+def cost(runs: int) -> str:
+    """A row for each kind of truth: designs that LOS selects, and the share of runs it is right."""
+    return markdown(cost_header(), cost_rows(runs, _watch))
+
+
+def _watch(words: str) -> None:
+    progress.print(words, style="dim", highlight=False)
 
 
 def metrics(runs: int) -> str:
@@ -318,7 +289,9 @@ def shown(seconds: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("what", choices=("speed", "methods", "claims", "metrics", "simulation"))
+    parser.add_argument(
+        "what", choices=("speed", "methods", "claims", "cost", "metrics", "simulation")
+    )
     parser.add_argument("--spec", default=STUDIED, help="the scenario, for simulation")
     parser.add_argument("--designs", type=int, default=100, help="of its 400, there")
     parser.add_argument("--replications", type=int, default=10, help="simulated, there")
@@ -333,6 +306,7 @@ def main() -> None:
         "speed": speed,
         "methods": lambda: methods(arguments.runs),
         "claims": lambda: claims(arguments.runs),
+        "cost": lambda: cost(arguments.runs),
         "metrics": lambda: metrics(arguments.runs),
         "simulation": lambda: simulation(
             arguments.spec,

@@ -19,6 +19,10 @@ class CloudarenaError(Exception):
         return elided(super().__str__())
 
 
+class Ended(SystemExit):
+    """A signal has asked the process to end."""
+
+
 def elided(text: str) -> str:
     """A text without the middle of very long words in it."""
     return re.sub(
@@ -35,7 +39,10 @@ class TraceError(CloudarenaError):
 
 
 class PolicyError(CloudarenaError):
-    """A policy that does not exist, cannot be loaded, or does not fit the scenario."""
+    """A policy that does not exist, cannot be loaded, does not fit the scenario, or fails."""
+
+    details: str = ""
+    """The traceback of what the policy raised, if it did."""
 
 
 class InvalidAction(CloudarenaError, ValueError):

@@ -18,6 +18,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
+from pathlib import Path
 from typing import Any
 
 from cloudarena.errors import CloudarenaError
@@ -65,7 +66,7 @@ def _results(
     try:
         while True:
             while len(running) < AHEAD * count and (job := next(waiting, None)) is not None:
-                running.add(pool.submit(_call, cloudpickle.dumps((function, job))))
+                running.add(pool.submit(_call, cloudpickle.dumps((function, job, str(Path.cwd())))))
             if not running:
                 break
             done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -86,7 +87,8 @@ def _call(payload: bytes) -> bytes:
     """Calls a function in a worker. Functions of a notebook or a script come by value."""
     import cloudpickle
 
-    function, arguments = cloudpickle.loads(payload)
+    function, arguments, folder = cloudpickle.loads(payload)
+    os.chdir(folder)  # workers outlive a call, and paths may be relative
     result: bytes = cloudpickle.dumps(function(*arguments))
     return result
 

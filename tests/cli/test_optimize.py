@@ -90,6 +90,37 @@ def test_it_says_what_to_take_how_sure_and_at_what_cost(cloudarena, study, tmp_p
     assert json.loads(out)["policy"].startswith("step:upper=")
 
 
+def test_good_enough_is_a_choice(cloudarena, study):
+    code, out, _ = cloudarena(
+        "optimize", study, "--method", "ocba", "--objectives", "cost_usd", "--within", "5%",
+        "--evaluations", 60, "--workers", 1, "--json",
+    )  # fmt: skip
+    assert code == 0
+    summary = json.loads(out)
+    assert summary["alignment"].startswith("a design within 5 % of the best by cost_usd")
+    assert summary["assumes"].startswith("replications are independent")
+    assert summary["shortfall"] >= 0.0
+    assert "With probability 0.95 no design is better by more than" in summary["conclusion"]
+
+
+def test_what_is_traded_is_said(cloudarena, study):
+    """D8: the end of the front was taken, whatever the other objectives were there."""
+    code, out, _ = cloudarena("optimize", study, "--evaluations", 60, "--workers", 1, "--json")
+    assert code == 0
+    summary = json.loads(out)
+    assert len(summary["front"]) > 1
+    assert "It trades one objective for another: response_mean_s" in summary["conclusion"]
+    first = [row["objectives"]["response_mean_s"]["mean"] for row in summary["front"]]
+    second = [row["objectives"]["cost_usd"]["mean"] for row in summary["front"]]
+    scores = [
+        (a - min(first)) / (max(first) - min(first))
+        + (b - min(second)) / (max(second) - min(second))
+        for a, b in zip(first, second, strict=True)
+    ]
+    chosen = summary["chosen"][0]["design"]
+    assert summary["front"][scores.index(min(scores))]["design"] == chosen
+
+
 def test_auto_says_why(cloudarena, study):
     code, out, _ = cloudarena("optimize", study, "--evaluations", 60, "--workers", 1)
     assert code == 0
@@ -209,6 +240,11 @@ def test_kim_nelson_gives_what_it_has_when_evaluations_run_out(cloudarena, study
         (["--workers", "0"], "workers: 0 is not allowed: at least 1"),
         (["--top", "2", "--method", "los"], "top: is not allowed for method los"),
         (["--final-rule", "best", "--method", "los"], "final_rule: 'best' is not allowed"),
+        (["--at-least", "0"], "at_least: 0 is not allowed: a whole number, at least 1"),
+        (["--at-least", "9999"], "at_least: 9999 is not allowed: a whole number, at least 1 and"),
+        (["--within", "one"], "within: 'one' is not allowed: a share such as 1%"),
+        (["--within", "2"], "within: '2' is not allowed with 2 objectives"),
+        (["--within", "1%", "--method", "mocba"], "within: is not allowed for method mocba"),
     ],
 )
 def test_errors_are_one_line(cloudarena, study, tmp_path, arguments, message):

@@ -90,6 +90,27 @@ def test_what_is_chosen_and_what_it_cost():
     assert np.isfinite(table["rough_cost_usd"].to_numpy()).all()
 
 
+def test_the_printed_front_is_one_of_the_shares_of_128_vms():
+    """D5: of this study 15 printed members dominated the chosen one."""
+    study = {"shares": {"vms": 128, "sample": {"hops": 1, "uniform": 1000}}}
+    tuning = tune(study, "los")
+    summary, table = tuning.summary(), tuning.table().to_pydict()
+    means = np.array(
+        [
+            [row["objectives"][name]["mean"] for name in summary["objectives"]]
+            for row in summary["front"]
+        ]
+    )
+    assert len(means) > 20
+    for one in means:
+        assert not ((means <= one).all(axis=1) & (means < one).any(axis=1)).any()
+    flagged = [
+        number for number, front in zip(table["design"], table["front"], strict=True) if front
+    ]
+    assert flagged == sorted(row["design"] for row in summary["front"])
+    assert summary["chosen"][0]["design"] in flagged
+
+
 def test_the_winner_is_a_spec_that_runs_as_it_was_measured():
     tuning = tune(STUDY, "monte-carlo", evaluations=20, workers=1)
     spec = yaml.safe_load(yaml.safe_dump(tuning.winning_scenario.model_dump(mode="json")))

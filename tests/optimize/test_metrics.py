@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import hypergeom
 
 from cloudarena.errors import SpecError
 from cloudarena.optimize.metrics import (
@@ -67,22 +68,33 @@ def test_information_runs_from_nothing_to_everything():
     assert bits == sorted(bits)
 
 
-def test_alignment_is_careful_and_close_to_the_exact_value():
+def test_alignment_is_exact():
+    """Against 40,000 simulated populations; the binomial promises too much for k = g < s."""
     options = {"strategies": 100, "selected": 15, "good": 15, "at_least": 10}
-    assert metric_alignment(0.95, **options) == pytest.approx(0.944, abs=5e-4)
-    exact = metric_alignment(0.95, **options, method="mc")
-    assert exact == pytest.approx(0.974, abs=0.008)
+    assert metric_alignment(0.95, **options) == pytest.approx(0.9766, abs=0.002)
+    assert metric_alignment(0.95, **options, method="binomial") == pytest.approx(0.944, abs=5e-4)
+    for (rho, s, g, k), simulated in (
+        ((0.97, 10, 5, 5), 0.8341),
+        ((0.93, 20, 5, 5), 0.9314),
+        ((0.90, 10, 1, 1), None),
+    ):
+        exact = metric_alignment(rho, 100, s, g, k)
+        if simulated is None:
+            simulated = metric_alignment(rho, 100, s, g, k, method="mc")
+        assert exact == pytest.approx(simulated, abs=0.01)
+        assert exact < metric_alignment(rho, 100, s, g, k, method="binomial") - 0.01
     rising = [metric_alignment(rho, **options) for rho in (0.0, 0.5, 0.8, 0.9, 0.99, 1.0)]
     assert rising == sorted(rising)
     assert rising[-1] == pytest.approx(1.0)
-    # Of fewer good ones than selected each is among the selected or not.
-    fewer = metric_alignment(0.9, 100, selected=20, good=5, at_least=4)
-    assert fewer == pytest.approx(metric_alignment(0.9, 100, 20, 5, 4, method="mc"), abs=0.05)
 
 
-def test_without_correlation_alignment_is_luck():
-    # Two of two among the best half: each with probability 1/2.
-    assert metric_alignment(0.0, 1000, 2, 500, 2) == pytest.approx(0.25)
+@pytest.mark.parametrize(("s", "g", "k"), [(2, 5, 1), (20, 5, 2), (7, 7, 7), (10, 10, 10)])
+def test_without_correlation_alignment_is_luck(s, g, k):
+    """The exact distribution is then hypergeometric."""
+    n = 20 if k > 5 else 100
+    expected = hypergeom.sf(k - 1, n, g, s)
+    assert metric_alignment(0.0, n, s, g, k) == pytest.approx(expected, rel=0.02, abs=2e-4)
+    assert metric_alignment(0.0, 10, 10, 3, 3) == 1.0  # all are selected
 
 
 def test_two_ways_to_a_correlation():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_ind, ttest_rel
 
 from cloudarena.errors import SpecError
 from cloudarena.optimize import (
@@ -21,8 +20,7 @@ from cloudarena.optimize import (
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.mocba import probability_of_front
 from cloudarena.optimize.moments import Moments
-from cloudarena.optimize.ocba import probability_of_top
-from cloudarena.optimize.rivals import probability_of_best
+from cloudarena.optimize.ocba import _edge, probability_of_top
 
 from .problems import NormalProblem
 
@@ -116,34 +114,26 @@ def test_halving_is_better_than_equal_allocation_too():
     assert share >= claim
 
 
-def test_probabilities_by_hand():
-    # Errors of differences 1 and 1, gaps 1 and 2: (1 - 2 Phi(-1)) (1 - 2 Phi(-2)).
-    mean, variance, counts = np.array([0.0, 1.0, 2.0]), np.full(3, 5e5), np.full(3, 10**6)
-    expected = 0.682689 * 0.954500
-    assert probability_of_best(mean, variance, counts) == pytest.approx(expected, abs=1e-5)
-    # Errors 1 and c = 2: Phi(2) Phi(1) Phi(1) Phi(3).
-    mean, variance, counts = np.array([0.0, 1.0, 3.0, 5.0]), np.ones(4), np.ones(4, np.int64)
-    expected = 0.977250 * 0.841345**2 * 0.998650
+def test_the_probability_of_the_top_by_hand():
+    # Errors 1 and c = 2: gaps 2, 1, 1 and 3, by Student's distribution with 10**6 - 1 degrees.
+    mean, counts = np.array([0.0, 1.0, 3.0, 5.0]), np.full(4, 10**6)
+    variance = np.full(4, 1e6)
+    expected = 0.954500 * 0.682689**2 * 0.997300
     assert probability_of_top(mean, variance, counts, 2) == pytest.approx(expected, abs=1e-5)
-    sure = np.zeros(4)
-    assert probability_of_best(mean, sure, counts) == 1.0
-    assert probability_of_top(mean, sure, counts, 2) == 1.0
+    assert probability_of_top(mean, np.zeros(4), counts, 2) == 1.0
 
 
-def test_the_probability_of_the_best_is_that_of_tests_of_its_rivals():
-    rng = np.random.default_rng(0)
-    common = rng.normal(0.0, 3.0, 40)
-    values = [common[:n] + rng.normal(shift, 1.0, n) for shift, n in ((0, 40), (0.5, 40), (2, 12))]
-    mean, variance = np.transpose([(x.mean(), x.var(ddof=1)) for x in values])
-    counts = np.array([40, 40, 12])
-    welch = [ttest_ind(values[0], x, equal_var=False).pvalue for x in values[1:]]
-    apart = probability_of_best(mean, variance, counts)
-    assert apart == pytest.approx((1 - welch[0]) * (1 - welch[1]))
-    # Where the one has fewer replications, those that both have err less than the two means.
-    paired = [ttest_rel(x, values[0][: len(x)]).pvalue for x in values[1:]]
-    together = probability_of_best(mean, variance, counts, values)
-    assert together == pytest.approx((1 - paired[0]) * (1 - paired[1]))
-    assert together > 2 * apart
+def test_the_bound_of_the_top_is_nearer_to_the_design_that_is_known_better():
+    # The last of the top errs by 3, the next by 1: c = (1 * 0 + 3 * 4) / 4 = 3, not 1.
+    mean, variance = np.array([0.0, 4.0]), np.array([9.0, 1.0])
+    assert _edge(mean, np.sqrt(variance), 1, np.ones(2, np.int64)).bound == pytest.approx(3.0)
+    # Both are then one standard error from c, so that neither has the claim for itself.
+    counts = np.full(2, 10**6)
+    claim = probability_of_top(mean, variance * 10**6, counts, 1)
+    assert claim == pytest.approx(0.682689**2, abs=1e-5)
+    more = ocba_m_allocation(mean, variance * 10, [10, 10], 10**6, top=1)
+    # Shares are s^2 / d^2: 9 / 3^2 and 1 / 1^2, the same for both.
+    assert more[0] / more[1] == pytest.approx(1.0, rel=1e-3)
 
 
 def test_common_random_numbers_make_ocba_surer():
@@ -154,12 +144,6 @@ def test_common_random_numbers_make_ocba_surer():
         selection = ocba(NormalProblem(truth, 3.0, 1, share), evaluations=2000)
         claims[share] = selection.alignment.probability
     assert claims[0.97] > 0.5 > claims[0.0]
-
-
-def test_a_rival_that_was_always_better_where_both_were_tried_leaves_no_claim():
-    values = [np.array([1.0, 2.0, 0.0, 0.0]), np.array([0.5, 1.5])]
-    mean, variance = np.transpose([(x.mean(), x.var(ddof=1)) for x in values])
-    assert probability_of_best(mean, variance, np.array([4, 2]), values) == 0.0
 
 
 def test_ocba_m_finds_the_top_more_often_than_equal_allocation():
@@ -204,10 +188,17 @@ def test_mocba_is_not_worse_than_equal_allocation():
 
 def test_the_probability_of_a_front_by_hand():
     # Differences have error 1. Design 1 is better than 0 in the first objective by 1, worse in the
-    # second by 2: it dominates with Phi(1) Phi(-2), and is dominated with Phi(-1) Phi(2).
-    moments = Moments(np.array([2, 2]), np.array([[1.0, 0.0], [0.0, 2.0]]), np.full((2, 2), 1.0))
-    wrong = 0.841345 * 0.022750 + 0.158655 * 0.977250
+    # second by 2: it dominates with at most 2 Phi(-2), and is dominated with at most 2 Phi(-1).
+    counts = np.full(2, 10**6)
+    squares = np.full((2, 2), 0.5 * 10**6 * (10**6 - 1))
+    moments = Moments(counts, np.array([[1.0, 0.0], [0.0, 2.0]]), squares)
+    wrong = 2 * 0.022750 + 2 * 0.158655
     assert probability_of_front(moments, np.array([0, 1])) == pytest.approx(1 - wrong, abs=1e-5)
+    # Worse by 2 and by 3: that it is not dominated has at most 2 Phi(-2) + 2 Phi(-3), and that it
+    # dominates 2 Phi(-3).
+    behind = Moments(counts, np.array([[0.0, 0.0], [2.0, 3.0]]), squares)
+    wrong = 2 * 0.022750 + 2 * 0.001350 + 2 * 0.001350
+    assert probability_of_front(behind, np.array([0])) == pytest.approx(1 - wrong, abs=1e-5)
     exact = Moments(np.array([2, 2]), np.array([[1.0, 1.0], [1.0, 1.0]]), np.zeros((2, 2)))
     assert probability_of_front(exact, np.array([0, 1])) == 1.0
 
@@ -240,7 +231,7 @@ def test_kim_and_nelson_without_enough_evaluations_claim_nothing():
     assert selection.evaluations == problem.calls == 48  # three designs, so three at a time
     assert selection.selected.tolist() == [0, 1, 2]
     assert selection.chosen.tolist() == [1]
-    assert str(selection.alignment) == "no claim"
+    assert str(selection.alignment) == "no claim, since the evaluations ran out"
     assert selection.summary()["alignment_probability"] is None
     assert "50 evaluations are not enough for the guarantee: 3 designs" in selection.remark
 

@@ -76,7 +76,7 @@ def main() -> None:
     name, seed, count, first = sys.argv[1], *map(int, sys.argv[2:5])
     warnings.simplefilter("ignore")
     base = cloudarena.load(name)
-    if base.model_dump()["workload"].get("source") != "inline":
+    if base.model_dump().get("workload", {}).get("source") != "inline":
         base = cloudarena.load(name, SMALLER[base.kind])
     data = base.model_dump(mode="json")
     cloudarena.simulate(data, seed=0)  # compiles

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+import traceback
 from typing import Any, NoReturn
 
 INTERRUPTED = 130
@@ -24,13 +25,16 @@ def _run() -> None:
     """Runs a command and says what went wrong in one line."""
     import typer
 
-    from cloudarena.cli.app import app
+    from cloudarena.cli import options
+    from cloudarena.cli.app import command
     from cloudarena.cli.usage import UsageError, usage_line
     from cloudarena.errors import CloudarenaError
 
     try:
-        sys.exit(app(prog_name="cloudarena", standalone_mode=False))
+        sys.exit(command()(prog_name="cloudarena", standalone_mode=False))
     except CloudarenaError as error:
+        if options.wants_traceback:
+            print(getattr(error, "details", "") or traceback.format_exc(), file=sys.stderr, end="")
         _stop(str(error))
     except UsageError as error:
         _stop(usage_line(error, sys.argv[1:]))
@@ -58,7 +62,9 @@ def _listen() -> None:
 
 
 def _end(number: int, frame: Any) -> NoReturn:
-    raise SystemExit(128 + number)
+    from cloudarena.errors import Ended
+
+    raise Ended(128 + number)
 
 
 def _stop(message: str) -> NoReturn:

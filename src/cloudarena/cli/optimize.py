@@ -48,6 +48,10 @@ def optimize(
     at_least: Annotated[
         int | None, typer.Option(help="Good designs among the selected.", show_default="1")
     ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(metavar="1%", help="Good enough: what the best may be better by."),
+    ] = None,
     rough: Annotated[
         int | None, typer.Option(help="Replications of the first look.", show_default="2 to 10")
     ] = None,
@@ -57,7 +61,9 @@ def optimize(
     final_rule: Annotated[
         str | None,
         typer.Option(
-            metavar="RULE", help="Of the front: first_objective or knee.", show_default="the first"
+            metavar="RULE",
+            help="Of the front: knee or first_objective.",
+            show_default="knee, if there are several objectives",
         ),
     ] = None,
     top: Annotated[int | None, typer.Option(help="How many designs ocba-m finds.")] = None,
@@ -73,12 +79,15 @@ def optimize(
     """The best policy, parameters or spec keys of a space of designs, and how sure that is.
 
     Example: cloudarena optimize tiers/rubis-hour --method los --evaluations 2000 --out results
+
+    Example: cloudarena optimize tiers/rubis-hour --objectives total_cost_usd --within 1%
     """
     from cloudarena.experiments.tuning import tune
 
     show_warnings()
     given = {
         "at_least": at_least,
+        "within": within,
         "rough": rough,
         "replications": replications,
         "final_rule": final_rule,

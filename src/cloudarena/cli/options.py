@@ -43,6 +43,37 @@ TraceFolder = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
 
+wants_traceback = False
+"""Whether the user asked for the traceback of an error."""
+
+
+def _note_traceback(wanted: bool) -> None:
+    global wants_traceback
+    wants_traceback = wanted
+
+
+def traceback_option() -> Any:
+    """The option of all commands that shows the traceback of an error besides its line."""
+    from typer.main import get_command
+
+    bare = typer.Typer(add_completion=False)
+
+    @bare.command()
+    def _command(
+        traceback: Annotated[
+            bool,
+            typer.Option(
+                "--traceback",
+                callback=_note_traceback,
+                expose_value=False,
+                help="Shows where an error comes from, such as one in a policy of yours.",
+            ),
+        ] = False,
+    ) -> None: ...
+
+    return next(option for option in get_command(bare).params if option.name == "traceback")
+
+
 def listed(text: str | None) -> list[str]:
     """The names of an option such as ``a,b``."""
     return [name.strip() for name in text.split(",")] if text else []
@@ -73,6 +104,6 @@ def show_warnings() -> None:
     import warnings
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        notices().print(f"note: {message}", style="yellow", highlight=False)
+        notices().print(f"note: {message}", style="yellow", highlight=False, soft_wrap=True)
 
     warnings.showwarning = show

@@ -19,6 +19,9 @@ FILES: Sequence[str] = ("jobs",)
 
 Trace = Annotated[Path, typer.Argument(metavar="FILE", help="The trace, plain or .gz.")]
 Jobs = Annotated[int, typer.Option(help="How many jobs arrive.")]
+Estimates = Annotated[
+    str, typer.Option(help="What is said about run times beforehand: exact, modal or factor.")
+]
 Offset = Annotated[int, typer.Option(help="Leaves out so many of the first jobs.")]
 Some = Annotated[int | None, typer.Option("--jobs", help="Takes so many jobs.", show_default="all")]
 
@@ -161,7 +164,7 @@ def convert_jobs(
     jobs: Some = None,
     as_json: Json = False,
 ) -> None:
-    """A job trace in neutral form, checked, sorted and counted from its first job.
+    """A job trace in neutral form, checked and sorted.
 
     Example: cloudarena trace convert jobs my-jobs.csv --out my-trace
     """
@@ -177,6 +180,7 @@ def generate_alibaba_like(
     out: TraceFolder,
     seed: Seed = 0,
     rate: Annotated[float, typer.Option(help="How many times as fast as there.")] = 1.0,
+    estimates: Estimates = "factor",
     as_json: Json = False,
 ) -> None:
     """Jobs like Alibaba's batch jobs of 2017, at any size.
@@ -185,7 +189,7 @@ def generate_alibaba_like(
     """
     from cloudarena.workloads.job_alibaba_like import alibaba_like
 
-    _generated(alibaba_like(jobs, seed, rate), out, as_json)
+    _generated(alibaba_like(jobs, seed, rate), estimates, seed, out, as_json)
 
 
 def generate_lublin_feitelson(
@@ -195,6 +199,7 @@ def generate_lublin_feitelson(
     processors: Annotated[int, typer.Option(help="The size of the machine.")] = 128,
     kind: Annotated[str, typer.Option(help="all, batch or interactive.")] = "all",
     rate: Annotated[float, typer.Option(help="How many times as fast as published.")] = 1.0,
+    estimates: Estimates = "modal",
     as_json: Json = False,
 ) -> None:
     """Rigid parallel jobs by the model of Lublin and Feitelson.
@@ -203,7 +208,7 @@ def generate_lublin_feitelson(
     """
     from cloudarena.workloads.job_lublin import lublin_feitelson
 
-    _generated(lublin_feitelson(jobs, seed, processors, kind, rate), out, as_json)
+    _generated(lublin_feitelson(jobs, seed, processors, kind, rate), estimates, seed, out, as_json)
 
 
 def generate_deeprm(
@@ -212,6 +217,7 @@ def generate_deeprm(
     seed: Seed = 0,
     rate: Annotated[float, typer.Option(help="The probability of a job in a step.")] = 0.7,
     step_seconds: Annotated[float, typer.Option(help="The length of a step.")] = 1.0,
+    estimates: Estimates = "factor",
     as_json: Json = False,
 ) -> None:
     """The short and long jobs of DeepRM, each hungry for cpu or for memory.
@@ -220,7 +226,7 @@ def generate_deeprm(
     """
     from cloudarena.workloads.job_deeprm import deeprm
 
-    _generated(deeprm(jobs, seed, rate, step_seconds=step_seconds), out, as_json)
+    _generated(deeprm(jobs, seed, rate, step_seconds=step_seconds), estimates, seed, out, as_json)
 
 
 def generate_tpch_like(
@@ -228,6 +234,7 @@ def generate_tpch_like(
     out: TraceFolder,
     seed: Seed = 0,
     mean_gap: Annotated[float, typer.Option(help="Seconds between jobs on average.")] = 25.0,
+    estimates: Estimates = "factor",
     as_json: Json = False,
 ) -> None:
     """DAGs of stages like TPC-H queries of several sizes.
@@ -236,7 +243,7 @@ def generate_tpch_like(
     """
     from cloudarena.workloads.job_tpch_like import tpch_like
 
-    _generated(tpch_like(jobs, seed, mean_gap), out, as_json)
+    _generated(tpch_like(jobs, seed, mean_gap), estimates, seed, out, as_json)
 
 
 CONVERTERS: Mapping[str, Callable[..., None]] = {
@@ -283,9 +290,12 @@ def not_told(name: str, seed: int) -> dict[str, str]:
     return dict(NOT_TOLD.get(name, {}))
 
 
-def _generated(workload: JobWorkload, out: Path, as_json: bool) -> None:
+def _generated(workload: JobWorkload, estimates: str, seed: int, out: Path, as_json: bool) -> None:
+    from cloudarena.workloads.job_estimates import with_estimates
+
     counts = {"jobs": len(workload.submit), "tasks": len(workload.instances)}
-    _write(workload, counts, out, 0, None, as_json)
+    whole = with_estimates(workload, estimates, seed)  # type: ignore[arg-type]
+    _write(whole, counts, out, 0, None, as_json)
 
 
 def _write(

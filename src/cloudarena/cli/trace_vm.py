@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloudarena.cli.options import Json, Seed, TraceFolder, people, print_json
+from cloudarena.cli.options import Json, Seed, TraceFolder, notices, people, print_json
 
 if TYPE_CHECKING:
     from cloudarena.contract import Scenario
@@ -81,6 +81,55 @@ def convert_openb(
     _report(done._asdict(), out, as_json)
 
 
+def convert_maro(
+    out: TraceFolder,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A config.yml: its machines, rules, prices, files."),
+    ] = None,
+    vmtable: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="vmtable.bin, if not the config's.")
+    ] = None,
+    readings: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Readings, if not the config's: .bin files or folders."),
+    ] = None,
+    ticks: Annotated[int, typer.Option(min=1, help="How long a scenario of the config runs.")] = (
+        8638
+    ),
+    as_json: Json = False,
+) -> None:
+    """A topology and binary trace of MARO's vm_scheduling, as a scenario and a trace.
+
+    Example: cloudarena trace convert maro --config config.yml --out azure-10k
+    """
+    import yaml
+
+    from cloudarena.errors import CloudarenaError
+    from cloudarena.scenarios.vm.spec import VmScenario
+    from cloudarena.workloads.maro import scan_maro
+    from cloudarena.workloads.maro_config import read_config
+    from cloudarena.workloads.vm_files import write_vm_files
+
+    topology = None if config is None else read_config(config, ticks)
+    table = vmtable or (topology.vmtable if topology else None)
+    files = readings or (topology.readings if topology else ())
+    if table is None or not files:
+        raise CloudarenaError("which trace? Give --config, or --vmtable and --readings")
+    texts = {}
+    if topology is not None:
+        trace = {"source": "files", "vmtable": "vmtable.parquet", "readings": "readings.parquet"}
+        spec = {**topology.spec, "workload": trace}
+        VmScenario.parse(spec, str(config))
+        texts = {"scenario.yaml": yaml.safe_dump(spec, sort_keys=False)}
+    workload, counts = scan_maro(table, files)
+    write_vm_files(workload, out, texts)
+    notes = topology.notes if topology else ()
+    for note in notes:
+        notices().print(f"note: {note}", highlight=False)
+    _report({"vms": len(workload.created), **counts._asdict()}, out, as_json)
+
+
 def convert_files(
     vmtable: Vmtable,
     readings: Annotated[Path, typer.Option(metavar="FILE", help="The readings.")],
@@ -116,7 +165,7 @@ def generate_azure_like(
     from pydantic import ValidationError
 
     from cloudarena.errors import SpecError, explain
-    from cloudarena.scenarios.vm.spec import AzureLike
+    from cloudarena.scenarios.vm.sources import AzureLike
     from cloudarena.workloads.vm_files import write_vm_files
 
     wanted = {"vms": vms, "concurrent": concurrent, "cpu_percent": cpu_percent, "ticks": ticks}
@@ -134,6 +183,7 @@ DESCRIBERS: Mapping[str, Callable[[Path, int], dict[str, Any]]] = {}
 """A table of VMs says little without its readings, which are other files."""
 CONVERTERS: Mapping[str, Callable[..., None]] = {
     "azure-v2": convert_azure_v2,
+    "maro": convert_maro,
     "openb": convert_openb,
     "files": convert_files,
 }

@@ -270,8 +270,38 @@ class Tuning:
         )
 
     def conclusion(self) -> str:
-        """Two sentences: what to take, and how sure that is."""
-        return f"{self.headline()} Claimed: {self.selection.alignment}."
+        """What to take, what is claimed of it, and what was traded for what."""
+        words = [self.headline(), f"Claimed: {self.selection.alignment}.", self.at_most()]
+        return " ".join(word for word in (*words, self.trade()) if word)
+
+    def at_most(self) -> str:
+        """By how much another design may be better, in a sentence, if the method can tell."""
+        selection = self.selection
+        if selection.shortfall is None:
+            return ""
+        place = int(np.flatnonzero(selection.estimates.designs == selection.best)[0])
+        size = abs(float(selection.estimates.mean[place, 0]))
+        share = f" ({selection.shortfall / size:.2%} of its own)" if size > 0.0 else ""
+        return (
+            f"With probability {selection.confidence:g} no design is better by more than "
+            f"{selection.shortfall:.3g}{share} in {selection.objectives[0].name}."
+        )
+
+    def trade(self) -> str:
+        """What the chosen design has of each objective, and what the front has, in a sentence."""
+        selection = self.selection
+        if len(selection.objectives) == 1 or len(selection.front.designs) < 2:
+            return ""
+        place = int(np.flatnonzero(selection.estimates.designs == selection.best)[0])
+        parts = []
+        for k, objective in enumerate(selection.objectives):
+            means = selection.front.mean[:, k] * objective.sign
+            best, worst = (means.min() * objective.sign, means.max() * objective.sign)
+            parts.append(
+                f"{objective.name} {selection.estimates.mean[place, k]:.4g} "
+                f"(on the front from {best:.4g}, the best, to {worst:.4g})"
+            )
+        return f"It trades one objective for another: {', '.join(parts)}."
 
     def cost(self) -> str:
         """One sentence: what it cost, and what Monte Carlo would have."""
@@ -283,7 +313,8 @@ class Tuning:
             return f"It took {spent}; Monte Carlo needs {needed} to know all designs as well."
         return (
             f"It took {spent}; to know every design as well as this one, Monte Carlo needs "
-            f"{needed}: {self.saving:.3g} times as many."
+            f"{needed}: {self.saving:.3g} times as many. How sure the choice is says only the "
+            "claim."
         )
 
 
@@ -313,7 +344,8 @@ def tune(
         workers: processes; -1 is one for each core. The result does not depend on it.
         overrides: changes of the scenario, as for ``cloudarena.load``.
         watcher: is called again and again with a method, its progress, and the problem.
-        options: of the methods, such as ``rough=5`` for ``los`` or ``top=3`` for ``ocba-m``.
+        options: of the methods, such as ``rough=5`` for ``los``, ``top=3`` for ``ocba-m``, or
+            ``within="1%"`` for what is good enough.
     """
     given = _options((method, *compare), options)
     study = read_study(spec, overrides)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from cloudarena.engine.streams import stream
-from cloudarena.errors import check_choice
-from cloudarena.optimize.alignment import draws_for, good_sets, needed_designs
+import numpy as np
+
 from cloudarena.optimize.blind_pick import blind_pick
 from cloudarena.optimize.checks import check_probability, check_whole
-from cloudarena.optimize.final_rules import FINAL_RULES, FinalRule
-from cloudarena.optimize.los import los, rough_look
+from cloudarena.optimize.final_rules import FinalRule, resolved
+from cloudarena.optimize.los import check_claim, check_front, los, rough_look
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.mocba import MOST_DESIGNS as MOST_ALLOCATED
 from cloudarena.optimize.mocba import mocba
@@ -20,7 +19,9 @@ from cloudarena.optimize.ocba import ocba
 from cloudarena.optimize.order import LOUD
 from cloudarena.optimize.problem import Problem
 from cloudarena.optimize.remembered import Remembered
+from cloudarena.optimize.screening import drop_levels
 from cloudarena.optimize.selection import Selection
+from cloudarena.optimize.within import GoodEnough
 
 
 def auto(
@@ -31,8 +32,9 @@ def auto(
     replications: int = 1000,
     good_layers: int = 1,
     at_least: int = 1,
+    within: GoodEnough = None,
     confidence: float = 0.95,
-    final_rule: FinalRule = "first_objective",
+    final_rule: FinalRule | None = None,
     seed: int = 0,
     watcher: Watcher | None = None,
 ) -> Selection:
@@ -53,24 +55,28 @@ def auto(
         replications: of a proper evaluation.
         good_layers: how many of the first true layers count as good.
         at_least: how many good designs shall be among the selected.
+        within: designs that the best one betters by no more than this are good enough, such as
+            ``"1%"``; not for a blind pick, which claims to hold some of the best hundredth.
         confidence: with which probability; also the level of the intervals.
-        final_rule: how one of the front is chosen.
-        seed: of the draws behind the claim, and of the final rule.
+        final_rule: how one of the front is chosen; by default the knee, or the best by a single
+            objective.
+        seed: of the blind pick, and of the final rule ``random``.
         watcher: is called with the progress.
     """
     check_whole("evaluations", evaluations, 1)
     check_whole("rough", rough, 2, why="one tells nothing of the noise")
     check_whole("replications", replications, 2)
     check_probability("confidence", confidence)
-    check_choice("final_rule", final_rule, FINAL_RULES)
-    size = problem.size
+    rule = resolved(final_rule, problem)
+    margin = check_claim(problem, at_least, good_layers, within)
+    size, alone = problem.size, len(problem.objectives) == 1
     shared: dict[str, Any] = {
         "evaluations": evaluations,
         "confidence": confidence,
         "watcher": watcher,
     }
-    claim: dict[str, Any] = {"at_least": at_least, "final_rule": final_rule, "seed": seed}
-    layered = {**claim, "good_layers": good_layers}
+    claim: dict[str, Any] = {"at_least": at_least, "final_rule": rule, "seed": seed}
+    layered = {**claim, "good_layers": good_layers, "within": within}
     if size == 1 or evaluations >= size * replications:
         why = (
             f"Monte Carlo: {evaluations:,} evaluations are enough for {replications:,} "
@@ -86,9 +92,10 @@ def auto(
         return _because(why, blind_pick(problem, replications=replications, **shared, **claim))
 
     known = Remembered(problem)
-    look, belief = rough_look(Meter(known, evaluations, None, watcher), known.all_designs(), rough)
-    goods = good_sets(belief, good_layers, draws_for(confidence), stream(seed, "alignment"))
-    wanted = needed_designs(look.layer, goods, at_least, confidence)
+    look, losses = rough_look(Meter(known, evaluations, None, watcher), rough)
+    check_front(losses, at_least, good_layers, confidence)
+    level = drop_levels(losses, rule, at_least, good_layers, margin)
+    wanted = int(np.count_nonzero(level > 1.0 - confidence))
     affordable = (evaluations - size * rough) // rough
     seen = f"the noise is {look.noise:.2g} and the order-performance curve is {look.omega}"
     saves_nothing = size * rough + wanted * replications >= size * replications
@@ -106,18 +113,18 @@ def auto(
         if size > MOST_ALLOCATED:
             why += " Monte Carlo, since the designs are too many to allocate among."
             chosen = monte_carlo(known, replications=replications, **shared, **layered)
-        elif len(problem.objectives) == 1:
+        elif alone:
             why += " OCBA puts replications where they tell the best from its rivals."
-            chosen = ocba(known, first=rough, **shared)
+            chosen = ocba(known, first=rough, within=within, **shared)
         else:
             why += " MOCBA puts replications where they tell the front from the rest."
-            chosen = mocba(known, first=rough, final_rule=final_rule, seed=seed, **shared)
-    elif len(problem.objectives) == 1 and size <= MOST_ALLOCATED:
+            chosen = mocba(known, first=rough, final_rule=rule, seed=seed, **shared)
+    elif alone and size <= MOST_ALLOCATED:
         why = (
             f"OCBA: one objective, and {seen}; replications go where they tell the best from "
             "its rivals."
         )
-        chosen = ocba(known, first=rough, **shared)
+        chosen = ocba(known, first=rough, within=within, **shared)
     else:
         why = f"LOS: {seen}, so {wanted:,} of {size:,} designs are enough for a proper look."
         chosen = los(known, rough=rough, replications=replications, **shared, **layered)

@@ -13,9 +13,9 @@ import numpy as np
 
 from cloudarena.engine.streams import stream
 from cloudarena.errors import SpecError
-from cloudarena.optimize.alignment import Alignment
+from cloudarena.optimize.alignment import NOTHING, Alignment
 from cloudarena.optimize.checks import check_probability, check_whole
-from cloudarena.optimize.final_rules import FinalRule
+from cloudarena.optimize.final_rules import FinalRule, resolved
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.problem import Problem
 from cloudarena.optimize.selection import Selection, select
@@ -67,7 +67,7 @@ def blind_pick(
     size: int | None = None,
     replications: int = 1000,
     evaluations: int | None = None,
-    final_rule: FinalRule = "first_objective",
+    final_rule: FinalRule | None = None,
     seed: int = 0,
     watcher: Watcher | None = None,
 ) -> Selection:
@@ -81,10 +81,12 @@ def blind_pick(
         size: how many designs are picked; by default as many as that needs.
         replications: of each picked design.
         evaluations: at most so many in all: fewer replications, if need be.
-        final_rule: how one of the front is chosen.
+        final_rule: how one of the front is chosen; by default the knee, or the best by a single
+            objective.
         seed: of the pick.
         watcher: is called with the progress.
     """
+    rule = resolved(final_rule, problem)
     good = max(1, math.floor(GOOD_SHARE * problem.size)) if good is None else good
     needed = blind_pick_size(
         problem.size, good, at_least, check_probability("confidence", confidence)
@@ -112,8 +114,10 @@ def blind_pick(
             hit_probability(problem.size, good, size, at_least),
             at_least,
             "the best design" if good == 1 else f"the best {good:,} designs",
+            assumes=NOTHING,
         ),
         confidence=confidence,
-        final_rule=final_rule,
+        compared=size,
+        final_rule=rule,
         seed=seed,
     )

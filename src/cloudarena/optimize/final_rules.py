@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -10,10 +10,22 @@ from cloudarena.engine.streams import stream
 from cloudarena.errors import check_choice
 from cloudarena.optimize.checks import Floats, Ints
 from cloudarena.optimize.layers import front_of
+from cloudarena.optimize.problem import Problem
 
 FinalRule = Literal["first_objective", "max_throughput", "knee", "random"]
 FINAL_RULES = ("first_objective", "max_throughput", "knee", "random")
 """``max_throughput`` is the thesis's name for the first objective being the makespan."""
+
+
+def resolved(rule: str | None, problem: Problem) -> FinalRule:
+    """The rule that is asked for, or the usual one: a compromise, if there are several objectives.
+
+    The best by the first of several objectives may be the worst by all others.
+    """
+    if rule is None:
+        return "first_objective" if len(problem.objectives) == 1 else "knee"
+    check_choice("final_rule", rule, FINAL_RULES)
+    return cast("FinalRule", rule)
 
 
 def choose(rule: str, losses: Floats, seed: int = 0) -> int:

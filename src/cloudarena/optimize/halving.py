@@ -9,22 +9,18 @@ import math
 
 import numpy as np
 
-from cloudarena.engine.streams import stream
 from cloudarena.errors import SpecError
-from cloudarena.optimize.alignment import (
-    DRAWS,
-    Alignment,
-    alignment_probability,
-    belief_from_moments,
-    good_sets,
-)
+from cloudarena.optimize.alignment import Alignment
 from cloudarena.optimize.checks import check_probability, check_whole
-from cloudarena.optimize.final_rules import FinalRule
-from cloudarena.optimize.layers import first_in_order
+from cloudarena.optimize.final_rules import FinalRule, choose, resolved
+from cloudarena.optimize.layers import first_in_order, front_of
+from cloudarena.optimize.los import good_words
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.problem import Problem
+from cloudarena.optimize.rivals import Evidence, distinct, probability_of_best, shortfall
 from cloudarena.optimize.rounds import Rounds
 from cloudarena.optimize.selection import Selection, select
+from cloudarena.optimize.within import GoodEnough, read_within
 
 FINALISTS = 10
 """With several objectives, so that there is a front to choose from."""
@@ -35,8 +31,9 @@ def successive_halving(
     *,
     evaluations: int,
     finalists: int | None = None,
+    within: GoodEnough = None,
     confidence: float = 0.95,
-    final_rule: FinalRule = "first_objective",
+    final_rule: FinalRule | None = None,
     seed: int = 0,
     watcher: Watcher | None = None,
 ) -> Selection:
@@ -49,13 +46,17 @@ def successive_halving(
         problem: what is optimised.
         evaluations: at most so many, shared equally among the rounds.
         finalists: how many are left in the end; by default 1, with several objectives 10.
+        within: what the best design may be better by, such as ``"1%"``, in the claim.
         confidence: level of the intervals.
-        final_rule: how one of the front is chosen.
-        seed: of the draws behind the claim, and of the final rule.
+        final_rule: how one of the front is chosen; by default the knee, or the best by a single
+            objective.
+        seed: of the final rule ``random``.
         watcher: is called with the progress.
     """
     check_whole("evaluations", evaluations, 1)
     check_probability("confidence", confidence)
+    rule = resolved(final_rule, problem)
+    margin = read_within(within, len(problem.objectives))
     if finalists is None:
         finalists = 1 if len(problem.objectives) == 1 else min(FINALISTS, problem.size)
     check_whole("finalists", finalists, 1, problem.size)
@@ -75,19 +76,27 @@ def successive_halving(
         kept = max(finalists, len(left) // 2) if halving < halvings - 1 else finalists
         left = left[first_in_order(rounds.moments.mean[left], kept)]
         meter.best = int(left[0])
-    losses = rounds.moments
-    goods = good_sets(belief_from_moments(losses), 1, DRAWS, stream(seed, "alignment"))
-    claim = alignment_probability(left, problem.size, goods, 1)
-    good = "the best design" if len(problem.objectives) == 1 else "the true front"
+    front = left[front_of(rounds.moments.mean[left])]
+    chosen = front[choose(rule, rounds.moments.mean[front], seed)]
+    seen = Evidence(rounds.moments, rounds.losses, allocated=True)
+    some, place = distinct(seen, int(chosen))
+    alone = len(problem.objectives) == 1
+    good = good_words(problem, within=margin)
     return select(
         problem,
         "successive-halving",
         left,
-        losses.at(left),
+        rounds.moments.at(left),
         evaluations=meter.spent,
-        alignment=Alignment(claim, 1, good),
+        alignment=Alignment(
+            probability_of_best(some, place, margin),
+            1,
+            good if alone else f"one of {good}",
+            exactly=True,
+        ),
         confidence=confidence,
-        final_rule=final_rule,
-        seed=seed,
+        compared=problem.size,
+        chosen=np.array([chosen]),
+        shortfall=shortfall(some, place, confidence) if alone else None,
         rounds=rounds.counts_by_round,
     )

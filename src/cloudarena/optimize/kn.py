@@ -8,12 +8,10 @@ procedure for indifference-zone selection in simulation", ACM TOMACS 11(3), 2001
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from cloudarena.errors import SpecError
-from cloudarena.optimize.alignment import Alignment
+from cloudarena.optimize.alignment import Alignment, no_claim
 from cloudarena.optimize.checks import check_number, check_probability, check_whole
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.moments import merge, moments_of
@@ -106,8 +104,9 @@ def kim_nelson(
         left,
         losses.at(left),
         evaluations=meter.spent,
-        alignment=Alignment(math.nan if remark else confidence, 1, good),
+        alignment=no_claim("the evaluations ran out") if remark else Alignment(confidence, 1, good),
         confidence=confidence,
+        compared=problem.size,
         chosen=left[[np.argmin(losses.mean[left, place])]],
         remark=remark,
     )

@@ -6,8 +6,8 @@ optimization", 2007; chapter 4 of the thesis):
 
 1. evaluate all designs with few replications;
 2. sort them into non-dominated layers;
-3. select the first layers, so many that they hold at least k good designs with the wanted
-   probability: by redrawing the truth (``alignment.py``), by a table, or as many as are asked for;
+3. select so many that they hold at least k good designs with the wanted probability: all that
+   cannot be dropped surely (``screening.py``), by a table, or as many as are asked for;
 4. evaluate these properly, with new replications, so that their estimates are not those that made
    them look good (``second_look.py``);
 5. choose one of their front.
@@ -19,35 +19,27 @@ from typing import Literal
 
 import numpy as np
 
-from cloudarena.engine.streams import stream
 from cloudarena.errors import SpecError, check_choice
-from cloudarena.optimize.alignment import (
-    Alignment,
-    Belief,
-    alignment_probability,
-    belief_from_moments,
-    belief_from_values,
-    draws_for,
-    good_sets,
-    needed_by_draw,
-    needed_designs,
-    rivals_of_choice,
-)
+from cloudarena.optimize.alignment import Alignment
 from cloudarena.optimize.checks import Floats, Ints, check_probability, check_whole
-from cloudarena.optimize.final_rules import FINAL_RULES, FinalRule, choose
-from cloudarena.optimize.layers import first_in_order, front_of, whole_layers
+from cloudarena.optimize.final_rules import FinalRule, choose, orders, resolved
+from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.moments import moments_of, own_squares
 from cloudarena.optimize.order import LOUD, Look, look_at
 from cloudarena.optimize.problem import Problem
+from cloudarena.optimize.screening import drop_levels, front_levels
 from cloudarena.optimize.second_look import second_look
 from cloudarena.optimize.selection import Selection, select
 from cloudarena.optimize.selection_table import layers_to_select
+from cloudarena.optimize.within import GoodEnough, Within, read_within
 
-Size = Literal["bootstrap", "table"]
+Size = Literal["screening", "table"]
 
 MOST_KEPT = 2**26
-"""Values of a rough look that are kept in memory, to see what designs have in common."""
+"""Values of a rough look, all of which are kept in memory."""
+LEVELS = 100
+"""Probabilities for which it is said how many designs would have to be selected."""
 
 
 def los(
@@ -57,10 +49,11 @@ def los(
     replications: int = 1000,
     good_layers: int = 1,
     at_least: int = 1,
+    within: GoodEnough = None,
     confidence: float = 0.95,
-    size: Size | int = "bootstrap",
+    size: Size | int = "screening",
     evaluations: int | None = None,
-    final_rule: FinalRule = "first_objective",
+    final_rule: FinalRule | None = None,
     seed: int = 0,
     watcher: Watcher | None = None,
 ) -> Selection:
@@ -68,26 +61,27 @@ def los(
 
     Args:
         problem: what is optimised.
-        rough: replications of each design at the first look.
+        rough: replications of each design at the first look; with 2 none can be dropped surely.
         replications: of each selected design.
         good_layers: how many of the first true layers count as good.
         at_least: how many good designs shall be among the selected.
+        within: designs that the best one betters by no more than this are good enough, such as
+            ``"1%"``; for ``at_least`` 1.
         confidence: with which probability; also the level of the intervals.
-        size: how many designs are selected: by ``bootstrap``, by ``table``, or a number.
+        size: how many designs are selected: by ``screening``, by ``table``, or a number.
         evaluations: at most so many in all: fewer replications, the more for a design the longer
             it is ahead, and if need be fewer designs; if they are enough for the first look only,
             the choice is by that.
-        final_rule: how one of the front is chosen.
-        seed: of the draws behind the claim, and of the final rule.
+        final_rule: how one of the front is chosen; by default the knee, or the best by a single
+            objective.
+        seed: of the final rule ``random``.
         watcher: is called with the progress.
     """
-    designs = problem.all_designs()
+    rule = resolved(final_rule, problem)
+    margin = check_claim(problem, at_least, good_layers, within)
     check_whole("rough", rough, 2, why="one tells nothing of the noise")
     check_whole("replications", replications, 2)
-    check_whole("good_layers", good_layers, 1)
-    check_whole("at_least", at_least, 1, problem.size)
     check_probability("confidence", confidence)
-    check_choice("final_rule", final_rule, FINAL_RULES)
     _check_size(size, problem.size)
     if evaluations is not None and evaluations < problem.size * rough:
         raise SpecError(
@@ -95,43 +89,23 @@ def los(
             f"{problem.size:,} designs"
         )
     meter = Meter(problem, problem.size * (rough + replications // 100), evaluations, watcher)
-    look, belief = rough_look(meter, designs, rough)
+    look, losses = rough_look(meter, rough)
     front = front_of(look.moments.mean)
-    meter.best = int(front[choose(final_rule, look.moments.mean[front], seed)])
+    meter.best = int(front[choose(rule, look.moments.mean[front], seed)])
+    check_front(losses, at_least, good_layers, confidence)
 
-    goods = good_sets(belief, good_layers, draws_for(confidence), stream(seed, "alignment"))
-    if size == "bootstrap":
-        wanted = needed_designs(look.layer, goods, at_least, confidence)
-        selected = whole_layers(look.layer, wanted)
-    elif size == "table":
-        layers = int(look.layer.max()) + 1
-        count = layers_to_select(
-            look.omega.shape, look.noise, problem.size, layers, at_least, good_layers
-        )
-        selected = np.flatnonzero(look.layer < count)
-    else:
-        selected = first_in_order(look.moments.mean, size, look.layer)
-
+    level = drop_levels(losses, rule, at_least, good_layers, margin)
+    del losses
+    selected = _selected(look, level, size, rule, at_least, good_layers, confidence)
     remark = _remark(look, len(selected), problem.size, rough, replications)
-    if size == "bootstrap" and evaluations is not None:
-        # In rounds they cost little, and without them the choice could be among the wrong ones.
-        rivals = rivals_of_choice(
-            belief,
-            look.moments.mean,
-            final_rule,
-            draws_for(confidence),
-            confidence,
-            stream(seed, "alignment"),
-        )
-        selected = np.union1d(selected, rivals)
     left = None if evaluations is None else evaluations - meter.spent
-    in_front, finalists, rounds = None, None, None
     if left is not None and left < 2:
-        losses = look.moments.at(selected)
+        means = look.moments.at(selected)
         remark = (
             "No evaluations are left for a second look: the objectives are those of the first, "
             f"which flatters the selected. {remark}".strip()
         )
+        found = None
     else:
         affordable = len(selected) if left is None else max(1, left // rough)
         if len(selected) > affordable:
@@ -139,59 +113,150 @@ def los(
                 f"{len(selected):,} designs would have to be selected; the evaluations are enough "
                 f"for {affordable:,}. {remark}".strip()
             )
-            selected = first_in_order(look.moments.mean, affordable, look.layer)
-        first = look.moments.at(selected)
-        losses, in_front, finalists, given = second_look(
-            meter, selected, first, rough, replications, left, final_rule
+            selected = _first(look, level, affordable, rule)
+        found = second_look(
+            meter, selected, look.moments.at(selected), rough, replications, left, rule
         )
-        if len(given) > 1:
-            rounds = np.full((1 + len(given), problem.size), rough, np.int64)
-            rounds[1:, selected] += given
-    claim = alignment_probability(selected, problem.size, goods, at_least)
+        means = found.losses
+    rounds = None
+    if found is not None and len(found.rounds) > 1:
+        rounds = np.full((1 + len(found.rounds), problem.size), rough, np.int64)
+        rounds[1:, selected] += found.rounds
+    dropped = np.delete(level, selected)
+    # What was dropped may be surer still, but more than was asked for is not claimed.
+    claim = min(confidence, 1.0 - float(dropped.max(initial=0.0)))
     return select(
         problem,
         "los",
         selected,
-        losses,
+        means,
         evaluations=meter.spent,
-        # The draws may say more, but more than was asked for has not been tested as a claim.
-        alignment=Alignment(min(claim, confidence), at_least, good_words(good_layers)),
+        alignment=Alignment(claim, at_least, good_words(problem, good_layers, margin)),
         confidence=confidence,
-        final_rule=final_rule,
-        front=in_front,
-        finalists=finalists,
+        compared=problem.size if found is None else len(selected),
+        errors=None if found is None else found.errors,
+        final_rule=rule,
+        front=None if found is None else found.front,
+        finalists=None if found is None else found.finalists,
         seed=seed,
         omega=str(look.omega),
         noise=look.noise,
         look=look,
-        needed=needed_by_draw(look.layer, goods, at_least),
+        needed=needed_by_level(level),
         rounds=rounds,
         remark=remark,
     )
 
 
-def rough_look(meter: Meter, designs: Ints, replications: int) -> tuple[Look, Belief]:
-    """Evaluates all designs roughly; what they look like, and what their truth may be."""
+def rough_look(meter: Meter, replications: int) -> tuple[Look, Floats]:
+    """Evaluates all designs roughly: what they look like, and all their losses."""
     problem = meter.problem
-    values = len(designs) * replications * len(problem.objectives)
-    if problem.common_random_numbers and values <= MOST_KEPT:
-        losses: Floats = meter.evaluate(designs, range(replications))
-        moments = moments_of(losses)
-        own = own_squares(losses - moments.mean[:, None, :])
-        look = look_at(moments, moments._replace(squares=own))
-        return look, belief_from_values(losses, common=True)
-    moments = meter.estimate(designs, range(replications))
-    return look_at(moments), belief_from_moments(moments)
+    designs = problem.all_designs()
+    most = MOST_KEPT // (replications * len(problem.objectives))
+    if problem.size > most:
+        raise SpecError(
+            f"designs: {problem.size:,} are too many for a first look of {replications} "
+            f"replications: at most {most:,}; take a sample of them"
+        )
+    losses: Floats = meter.evaluate(designs, range(replications))
+    moments = moments_of(losses)
+    if not problem.common_random_numbers:
+        return look_at(moments), losses
+    own = own_squares(losses - moments.mean[:, None, :])
+    return look_at(moments, moments._replace(squares=own)), losses
 
 
-def good_words(layers: int) -> str:
+def check_claim(problem: Problem, at_least: int, good_layers: int, within: GoodEnough) -> Within:
+    """Raises for claims that cannot come true, as far as that is known before; the margin."""
+    check_whole("good_layers", good_layers, 1)
+    check_whole("at_least", at_least, 1, problem.size)
+    if len(problem.objectives) == 1 and at_least > good_layers:
+        raise SpecError(
+            f"at_least: {at_least:,} is not allowed: by one objective there "
+            + ("is one best design" if good_layers == 1 else f"are {good_layers:,} good designs")
+        )
+    margin = read_within(within, len(problem.objectives))
+    if margin.is_open and at_least > 1:
+        raise SpecError(
+            f"within: {within!r} is not allowed with at_least {at_least:,}: only for one design"
+        )
+    return margin
+
+
+def check_front(losses: Floats, at_least: int, good_layers: int, confidence: float) -> None:
+    """Raises if more designs are wanted than the first true layers can have, as a look tells.
+
+    Of G designs that are truly there, at most ``level G`` are dropped at some level on average, so
+    with probability ``confidence`` no more than ``level G / (1 - confidence)`` (Markov), and G is
+    at most what is kept and these.
+    """
+    if at_least == 1 or losses.shape[2] == 1:
+        return
+    level = (1.0 - confidence) / 4.0
+    kept = np.count_nonzero(front_levels(losses, good_layers) > level)
+    if at_least > (most := min(len(losses), int(kept / 0.75))):
+        raise SpecError(
+            f"at_least: {at_least:,} is not allowed: the first look shows that "
+            f"{layer_words(good_layers)} has at most {most:,} designs"
+        )
+
+
+def layer_words(layers: int) -> str:
+    """The first true layers, for people."""
+    return "the true front" if layers == 1 else f"the union of the first {layers} true layers"
+
+
+def good_words(problem: Problem, layers: int = 1, within: Within | None = None) -> str:
     """Which designs are good, for people."""
-    return "the true front" if layers == 1 else f"the first {layers} true layers"
+    margin = within or Within()
+    if len(problem.objectives) > 1:
+        if margin.is_open:
+            return f"the designs that none beats in every objective by more than {margin}"
+        return layer_words(layers)
+    name = problem.objectives[0].name
+    if margin.is_open:
+        return f"the designs within {margin} of the best by {name}"
+    return f"the best design by {name}" if layers == 1 else f"the best {layers:,} designs by {name}"
+
+
+def needed_by_level(level: Floats) -> Ints:
+    """How many designs must be selected for each of ``LEVELS`` probabilities, ascending."""
+    probabilities = np.arange(1, LEVELS + 1) / (LEVELS + 1)
+    return len(level) - np.searchsorted(np.sort(level), 1.0 - probabilities, side="right")
+
+
+def _selected(
+    look: Look,
+    level: Floats,
+    size: Size | int,
+    rule: FinalRule,
+    at_least: int,
+    good_layers: int,
+    confidence: float,
+) -> Ints:
+    if size == "screening":
+        kept = np.flatnonzero(level > 1.0 - confidence)
+        # People look at the front too.
+        return np.union1d(kept, np.flatnonzero(look.layer == 0))
+    if size == "table":
+        layers = int(look.layer.max()) + 1
+        count = layers_to_select(
+            look.omega.shape, look.noise, len(level), layers, at_least, good_layers
+        )
+        return np.flatnonzero(look.layer < count)
+    return _first(look, level, int(size), rule)
+
+
+def _first(look: Look, level: Floats, count: int, rule: FinalRule) -> Ints:
+    """So many designs: those that are dropped last, and of equals the first by the final rule."""
+    by_rule = orders(rule, look.moments.mean)
+    place = np.argsort(by_rule[0]) if by_rule else look.layer
+    return np.sort(np.lexsort((place, -level))[:count])
 
 
 def _check_size(size: Size | int, designs: int) -> None:
     if isinstance(size, str):
-        check_choice("size", size, ("bootstrap", "table"))
+        check_choice("size", size, ("screening", "table"))
     else:
         check_whole("size", size, 1, designs)
 

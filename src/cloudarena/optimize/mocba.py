@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from cloudarena.errors import SpecError
 from cloudarena.optimize.alignment import Alignment
 from cloudarena.optimize.checks import Floats, Ints, check_probability, check_table, check_whole
-from cloudarena.optimize.final_rules import FinalRule, choose
+from cloudarena.optimize.final_rules import FinalRule, choose, resolved
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.moments import Moments
@@ -57,7 +57,7 @@ def mocba(
     first: int = 10,
     step: int | None = None,
     confidence: float = 0.95,
-    final_rule: FinalRule = "first_objective",
+    final_rule: FinalRule | None = None,
     seed: int = 0,
     watcher: Watcher | None = None,
 ) -> Selection:
@@ -72,11 +72,13 @@ def mocba(
         first: replications of each design before the first allocation; at least 5 are advised.
         step: evaluations between two allocations.
         confidence: level of the intervals.
-        final_rule: how one of the front is chosen.
+        final_rule: how one of the front is chosen; by default the knee, or the best by a single
+            objective.
         seed: of the final rule.
         watcher: is called with the progress.
     """
     check_probability("confidence", confidence)
+    rule = resolved(final_rule, problem)
     if not 2 <= problem.size <= MOST_DESIGNS:
         raise SpecError(
             f"designs: {problem.size:,} is not allowed: 2 to {MOST_DESIGNS:,}, since all pairs "
@@ -89,7 +91,7 @@ def mocba(
     while meter.spent < evaluations:
         losses = rounds.moments
         front = front_of(losses.mean)
-        meter.best = int(front[choose(final_rule, losses.mean[front], seed)])
+        meter.best = int(front[choose(rule, losses.mean[front], seed)])
         ties = ties_of(losses)
         some = losses.at(ties.first)
         shares = _shares(some.mean, some.variance, some.counts / losses.counts.sum())
@@ -109,7 +111,8 @@ def mocba(
         evaluations=meter.spent,
         alignment=Alignment(claim, len(front), "the whole true front", exactly=True),
         confidence=confidence,
-        final_rule=final_rule,
+        compared=problem.size,
+        final_rule=rule,
         seed=seed,
         rounds=rounds.counts_by_round,
     )
@@ -118,25 +121,33 @@ def mocba(
 def probability_of_front(losses: Moments, front: Ints) -> float:
     """A lower bound of the probability that some of the designs are the true front.
 
-    ``1 - sum over the front of P(dominated) - sum over the others of P(not dominated)`` with
-    independent normal errors. A design is dominated with at most the sum over all others of the
-    probability that each dominates it, and not dominated with at most the least of the
-    probabilities that one does not. These are the bounds of Lee et al. on the errors of both types.
+    ``1 - sum over the front of P(dominated) - sum over the others of P(not dominated)``, as Lee et
+    al. bound the errors of both types. With the p-value of a test that j is better than i in
+    objective k, twice, since what is on the front was chosen by what was seen (``rivals.py``):
+    design i is dominated with at most the sum over all others j of the least over k, however
+    objectives go together; it is not dominated with at most the sum over k of the opposite, for
+    that j for which it is least. Designs are taken to err independently: with common random numbers
+    the claim is more careful than it need be.
     """
-    from scipy.special import ndtr
+    from scipy.special import stdtr
 
     squared_error = losses.variance / losses.counts[:, None]
     error = np.sqrt(squared_error[:, None, :] + squared_error[None, :, :])
     gap = losses.mean[:, None, :] - losses.mean[None, :, :]
+    freedom = np.minimum(losses.counts[:, None], losses.counts[None, :])[:, :, None] - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        better = np.where(error > 0.0, ndtr(gap / error), np.where(gap >= 0.0, 1.0, 0.0))
-    dominates = better.prod(axis=2)  # [i, j]: j dominates i
-    np.fill_diagonal(dominates, 0.0)
+        chance = stdtr(freedom, gap / error)
+    # [i, j, k]: that j is better than i in k; if neither errs, it is or is not.
+    chance = np.where(error > 0.0, chance, np.where(gap >= 0.0, 1.0, 0.0))
+    better, not_better = np.minimum(2.0 * chance, 1.0), np.minimum(2.0 * (1.0 - chance), 1.0)
+    dominated = better.min(axis=2)
+    not_dominated = np.minimum(not_better.sum(axis=2), 1.0)
     same = (gap == 0.0).all(axis=2) & (error == 0.0).all(axis=2)
-    dominates[same] = 0.0
+    np.fill_diagonal(same, True)
+    dominated[same], not_dominated[same] = 0.0, 1.0
     in_front = np.zeros(len(losses.mean), np.bool_)
     in_front[front] = True
-    wrong = dominates[in_front].sum() + (1.0 - dominates[~in_front].max(axis=1)).sum()
+    wrong = dominated[in_front].sum() + not_dominated[~in_front].min(axis=1).sum()
     return max(0.0, 1.0 - float(wrong))
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from cloudarena.engine.streams import stream
+import numpy as np
+
 from cloudarena.errors import SpecError
-from cloudarena.optimize.alignment import (
-    DRAWS,
-    Alignment,
-    alignment_probability,
-    belief_from_moments,
-    good_sets,
-)
-from cloudarena.optimize.checks import check_probability, check_whole
-from cloudarena.optimize.final_rules import FinalRule
+from cloudarena.optimize.alignment import Alignment
+from cloudarena.optimize.checks import Floats, Ints, check_probability, check_whole
+from cloudarena.optimize.final_rules import FinalRule, choose, orders, resolved
 from cloudarena.optimize.layers import front_of
-from cloudarena.optimize.los import good_words
+from cloudarena.optimize.los import check_claim, good_words
 from cloudarena.optimize.meter import Meter, Watcher
+from cloudarena.optimize.moments import moments_of
 from cloudarena.optimize.order import look_at
 from cloudarena.optimize.problem import Problem
+from cloudarena.optimize.rivals import Evidence, distinct, probability_of_best, shortfall
 from cloudarena.optimize.selection import Selection, select
+from cloudarena.optimize.within import GoodEnough
+
+MOST_KEPT = 2**24
+"""Values that are kept to compare designs replication by replication; of more only moments are,
+and claims are more careful than they need be with common random numbers."""
 
 
 def monte_carlo(
@@ -27,9 +29,10 @@ def monte_carlo(
     replications: int = 1000,
     good_layers: int = 1,
     at_least: int = 1,
+    within: GoodEnough = None,
     confidence: float = 0.95,
     evaluations: int | None = None,
-    final_rule: FinalRule = "first_objective",
+    final_rule: FinalRule | None = None,
     seed: int = 0,
     watcher: Watcher | None = None,
 ) -> Selection:
@@ -39,17 +42,23 @@ def monte_carlo(
         problem: what is optimised.
         replications: of each design.
         good_layers: how many of the first true layers count as good, in the claim.
-        at_least: how many good designs shall be in the front that is found.
+        at_least: of how many designs of the front that is found it is claimed that they are good;
+            if one, of the chosen one.
+        within: what the best design may be better by, such as ``"1%"``, in the claim; for
+            ``at_least`` 1.
         confidence: level of the intervals.
         evaluations: at most so many in all: fewer replications, if need be.
-        final_rule: how one of the front is chosen.
-        seed: of the draws behind the claim, and of the final rule.
+        final_rule: how one of the front is chosen; by default the knee, or the best by a single
+            objective.
+        seed: of the final rule ``random``.
         watcher: is called with the progress.
     """
     designs = problem.all_designs()
+    rule = resolved(final_rule, problem)
+    margin = check_claim(problem, at_least, good_layers, within)
+    if len(problem.objectives) == 1:
+        check_whole("at_least", at_least, 1, 1, why="Monte Carlo selects one design")
     check_whole("replications", replications, 2)
-    check_whole("good_layers", good_layers, 1)
-    check_whole("at_least", at_least, 1, problem.size)
     check_probability("confidence", confidence)
     if evaluations is not None:
         replications = min(replications, evaluations // problem.size)
@@ -59,23 +68,54 @@ def monte_carlo(
                 f"{problem.size:,} designs"
             )
     meter = Meter(problem, problem.size * replications, evaluations, watcher)
-    losses = meter.estimate(designs, range(replications))
+    kept: Floats | None = None
+    size = problem.size * replications * len(problem.objectives)
+    if problem.common_random_numbers and size <= MOST_KEPT:
+        kept = meter.evaluate(designs, range(replications))
+    losses = meter.estimate(designs, range(replications)) if kept is None else moments_of(kept)
     look = look_at(losses)
     front = front_of(losses.mean)
-    rng = stream(seed, "alignment")
-    goods = good_sets(belief_from_moments(losses), good_layers, DRAWS, rng)
-    claim = alignment_probability(front, problem.size, goods, at_least)
+    chosen = front[choose(rule, losses.mean[front], seed)]
+    seen = Evidence(losses, None if kept is None else list(kept))
+    alone = len(problem.objectives) == 1
+    if at_least == 1:
+        claim = probability_of_best(*distinct(seen, int(chosen)), margin)
+        good = good_words(problem, good_layers, margin)
+        if not alone:
+            good = f"one of {good}"
+        alignment = Alignment(claim, 1, good, exactly=True)
+    else:
+        claim = _claim_of_several(seen, front, rule, at_least)
+        alignment = Alignment(claim, at_least, good_words(problem, good_layers))
     return select(
         problem,
         "monte-carlo",
         front,
         losses.at(front),
         evaluations=meter.spent,
-        alignment=Alignment(claim, at_least, good_words(good_layers)),
+        alignment=alignment,
         confidence=confidence,
-        final_rule=final_rule,
+        compared=problem.size,
+        chosen=np.array([chosen]),
+        shortfall=shortfall(*distinct(seen, int(chosen)), confidence) if alone else None,
         seed=seed,
         omega=str(look.omega),
         noise=look.noise,
         look=look,
     )
+
+
+def _claim_of_several(seen: Evidence, front: Ints, rule: str, at_least: int) -> float:
+    """That the first ``at_least`` designs of a front by a rule are on the true one (Bonferroni).
+
+    Which they are is not chosen by how sure they are.
+    """
+    if at_least > len(front):
+        return 0.0
+    by_rule = orders(rule, seen.moments.mean[front])
+    order = by_rule[0] if by_rule else np.arange(len(front))
+    errors = [
+        1.0 - probability_of_best(*distinct(seen, int(front[place])))
+        for place in order[:at_least].tolist()
+    ]
+    return max(0.0, 1.0 - sum(errors))

@@ -6,16 +6,15 @@ needs the extra ``opt``: ``pip install 'cloudarena[opt]'``.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from cloudarena.engine.streams import stream
 from cloudarena.errors import CloudarenaError, SpecError
-from cloudarena.optimize.alignment import Alignment
+from cloudarena.optimize.alignment import no_claim
 from cloudarena.optimize.checks import Floats, Ints, check_probability, check_whole
-from cloudarena.optimize.final_rules import FinalRule, choose
+from cloudarena.optimize.final_rules import FinalRule, choose, resolved
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.moments import Moments, moments_of
@@ -33,7 +32,7 @@ def nsga2(
     replications: int = 10,
     population: int = 100,
     confidence: float = 0.95,
-    final_rule: FinalRule = "first_objective",
+    final_rule: FinalRule | None = None,
     seed: int = 0,
     watcher: Watcher | None = None,
 ) -> Selection:
@@ -45,10 +44,12 @@ def nsga2(
         replications: of each design that comes up.
         population: how many designs a generation has.
         confidence: level of the intervals.
-        final_rule: how one of the front is chosen.
+        final_rule: how one of the front is chosen; by default the knee, or the best by a single
+            objective.
         seed: of the search.
         watcher: is called with the progress.
     """
+    rule = resolved(final_rule, problem)
     check_whole("evaluations", evaluations, 1)
     check_whole("replications", replications, 2)
     check_whole("population", population, 2)
@@ -74,7 +75,7 @@ def nsga2(
         tell(infills, np.array([found.means.get(design, found.worst) for design in designs]))
         if watcher is not None:
             numbers, moments = found.front()
-            meter.best = int(numbers[choose(final_rule, moments.mean, seed)])
+            meter.best = int(numbers[choose(rule, moments.mean, seed)])
     numbers, moments = found.front()
     return select(
         problem,
@@ -82,9 +83,10 @@ def nsga2(
         numbers,
         moments,
         evaluations=meter.spent,
-        alignment=Alignment(math.nan, 0, ""),
+        alignment=no_claim("it does not look at all designs"),
         confidence=confidence,
-        final_rule=final_rule,
+        compared=len(found.means),
+        final_rule=rule,
         seed=seed,
     )
 

@@ -10,10 +10,9 @@ b and gaps d_i = J_i - J_b:
 To find the best m (OCBA-m; Chen, He, Fu and Lee, "Efficient simulation budget allocation for
 selecting an optimal subset", 2008), gaps are taken from a bound c between the m-th and the next.
 
-Allocations, and the claim of OCBA-m, take designs to err independently. Common random numbers, the
-default, make differences less noisy than that; the claim of OCBA knows it (``rivals.py``), that of
-OCBA-m is more careful than it need be. Designs that have never differed count as one: the claim is
-that no other is better than the chosen one, not that it is the only one so good.
+Allocations take designs to err independently. Common random numbers, the default, make differences
+less noisy than that; claims know it (``rivals.py``). Designs that have never differed count as one:
+the claim is that no other is better than the chosen one, not that it is the only one so good.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from cloudarena.optimize.checks import (
 )
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.problem import Problem
-from cloudarena.optimize.rivals import probability_of_best
+from cloudarena.optimize.rivals import Evidence, distinct, probability_of_best, shortfall
 from cloudarena.optimize.rounds import (
     Rounds,
     Ties,
@@ -49,6 +48,7 @@ from cloudarena.optimize.rounds import (
     ties_of,
 )
 from cloudarena.optimize.selection import Selection, select
+from cloudarena.optimize.within import GoodEnough, read_within
 
 SMALLEST = 1e-12
 """Gaps are at least this part of the range of the means."""
@@ -85,6 +85,7 @@ def ocba(
     first: int = 10,
     step: int | None = None,
     objective: str | int = 0,
+    within: GoodEnough = None,
     confidence: float = 0.95,
     watcher: Watcher | None = None,
 ) -> Selection:
@@ -96,16 +97,25 @@ def ocba(
         first: replications of each design before the first allocation; at least 5 are advised.
         step: evaluations between two allocations.
         objective: by name or place; others are only estimated.
+        within: what the best design may be better by, such as ``"1%"``, in the claim.
         confidence: level of the intervals.
         watcher: is called with the progress.
     """
     place = place_of(problem, objective)
+    margin = read_within(within, 1)
+    check_probability("confidence", confidence)
     rounds = _sequential(problem, evaluations, first, step, place, _allocate_for_best, watcher)
-    ties, mean, variance, counts = _distinct(rounds, place)
+    ties, mean, _, _ = _distinct(rounds, place)
     best = ties.first[[np.argmin(mean)]]
-    pairs = rounds.kept(ties.first) if problem.common_random_numbers else None
-    claim = probability_of_best(mean, variance, counts, pairs)
-    return _selection(problem, "ocba", rounds, best, claim, place, confidence)
+    seen = Evidence(rounds.moments, rounds.losses, allocated=True)
+    some, chosen = distinct(seen, int(best[0]), slice(place, place + 1))
+    name = problem.objectives[place].name
+    good = f"the best design by {name}"
+    if margin.is_open:
+        good = f"a design within {margin} of the best by {name}"
+    claim = Alignment(probability_of_best(some, chosen, margin), 1, good, exactly=True)
+    missing = shortfall(some, chosen, confidence)
+    return _selection(problem, "ocba", rounds, best, claim, confidence, missing)
 
 
 def ocba_m(
@@ -127,11 +137,15 @@ def ocba_m(
     def allocate(mean: Floats, variance: Floats, counts: Ints, extra: int, sizes: Ints) -> Ints:
         return _allocate_for_top(mean, variance, counts, extra, sizes, top)
 
+    check_probability("confidence", confidence)
     rounds = _sequential(problem, evaluations, first, step, place, allocate, watcher)
     best = np.argsort(rounds.moments.mean[:, place], kind="stable")[:top]
     ties, mean, variance, counts = _distinct(rounds, place)
+    name = problem.objectives[place].name
+    good = f"the best design by {name}" if top == 1 else f"the best {top:,} designs by {name}"
     claim = probability_of_top(mean, variance, counts, top, ties.sizes)
-    return _selection(problem, "ocba-m", rounds, best, claim, place, confidence)
+    alignment = Alignment(claim, top, good, exactly=True)
+    return _selection(problem, "ocba-m", rounds, best, alignment, confidence)
 
 
 def probability_of_top(
@@ -139,8 +153,10 @@ def probability_of_top(
 ) -> float:
     """A lower bound of the probability that no design is better than the ``top`` least means.
 
-    ``prod over the top of P(J_i < c) * prod over the others of P(J_i > c)``. Equals of which some
-    are in the top and some are not do not count: any of them will do.
+    ``prod over all of 1 - 2 p_i``, with the p-value p_i of a test that design i of the top lies
+    above c, or one of the others below. The top was chosen for its low means, so p_i counts twice
+    (``rivals.py``). Equals of which some are in the top and some are not do not count: any of them
+    will do.
 
     Args:
         mean: of each design.
@@ -149,14 +165,14 @@ def probability_of_top(
         top: how many are the best.
         sizes: how many designs each stands for.
     """
-    from scipy.special import ndtr
+    from scipy.special import stdtr
 
     error = np.sqrt(variance / counts)
     edge = _edge(mean, error, top, np.ones(len(mean), np.int64) if sizes is None else sizes)
     gap = np.where(edge.inside, edge.bound - mean, mean - edge.bound)
     with np.errstate(divide="ignore", invalid="ignore"):
-        right = np.where((error > 0.0) & ~edge.cut, ndtr(gap / error), 1.0)
-    return float(right.prod())
+        right = 1.0 - 2.0 * stdtr(counts - 1.0, -gap / error)
+    return float(np.where((error > 0.0) & ~edge.cut, np.maximum(right, 0.0), 1.0).prod())
 
 
 def _allocate_for_best(
@@ -236,7 +252,7 @@ def _sequential(
     check_budget(problem, evaluations, first)
     step = default_step(problem.size) if step is None else check_whole("step", step, 1)
     meter = Meter(problem, evaluations, evaluations, watcher)
-    rounds = begin(problem, meter, first, place if problem.common_random_numbers else None)
+    rounds = begin(problem, meter, first)
     while meter.spent < evaluations:
         ties, mean, variance, counts = _distinct(rounds, place)
         meter.best = int(ties.first[np.argmin(mean)])
@@ -260,24 +276,21 @@ def _selection(
     method: str,
     rounds: Rounds,
     best: Ints,
-    claim: float,
-    place: int,
+    alignment: Alignment,
     confidence: float,
+    shortfall: float | None = None,
 ) -> Selection:
-    check_probability("confidence", confidence)
-    name = problem.objectives[place].name
-    good = f"the best design by {name}"
-    if len(best) > 1:
-        good = f"the best {len(best)} designs by {name}"
     return select(
         problem,
         method,
         best,
         rounds.moments.at(best),
         evaluations=rounds.meter.spent,
-        alignment=Alignment(claim, len(best), good, exactly=True),
+        alignment=alignment,
         confidence=confidence,
+        compared=problem.size,
         chosen=best,
+        shortfall=shortfall,
         rounds=rounds.counts_by_round,
     )
 

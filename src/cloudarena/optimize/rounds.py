@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import NamedTuple
 
 import numpy as np
@@ -22,15 +21,16 @@ class Rounds:
 
     Args:
         meter: evaluates.
-        kept: the place of an objective of which every loss is kept; only moments by default.
+    With common random numbers every loss is kept, to compare designs replication by replication.
     """
 
-    def __init__(self, meter: Meter, kept: int | None = None) -> None:
+    def __init__(self, meter: Meter) -> None:
         self.meter = meter
         self.moments = no_moments(meter.problem.size, len(meter.problem.objectives))
         self.history: list[Ints] = []
-        self._objective = kept
-        self._losses = [array("d") for _ in range(0 if kept is None else meter.problem.size)]
+        self._keeps = meter.problem.common_random_numbers
+        size = meter.problem.size if self._keeps else 0
+        self._losses: list[list[Floats]] = [[] for _ in range(size)]
 
     def extend(self, extra: Ints) -> None:
         """Evaluates design i another ``extra[i]`` times."""
@@ -46,16 +46,17 @@ class Rounds:
         self.history.append(counts.copy())
 
     def _evaluated(self, designs: Ints, replications: range) -> Moments:
-        if self._objective is None:
+        if not self._keeps:
             return self.meter.estimate(designs, replications)
         losses = self.meter.evaluate(designs, replications)
-        for design, row in zip(designs.tolist(), losses[:, :, self._objective], strict=True):
-            self._losses[design].extend(row.tolist())
+        for design, rows in zip(designs.tolist(), losses, strict=True):
+            self._losses[design].append(rows)
         return moments_of(losses)
 
-    def kept(self, designs: Ints) -> list[Floats]:
-        """For each of the designs, the losses that were kept, replication by replication."""
-        return [np.array(self._losses[design]) for design in designs.tolist()]
+    @property
+    def losses(self) -> list[Floats] | None:
+        """Of each design, an array of (replications, objectives), if they were kept."""
+        return [np.concatenate(rows) for rows in self._losses] if self._keeps else None
 
     @property
     def counts_by_round(self) -> Ints:
@@ -91,10 +92,10 @@ def ties_of(moments: Moments, objectives: slice = slice(None)) -> Ties:
     return Ties(first[order], sizes[order], place[group.reshape(-1)])
 
 
-def begin(problem: Problem, meter: Meter, first: int, kept: int | None = None) -> Rounds:
+def begin(problem: Problem, meter: Meter, first: int) -> Rounds:
     """The first round: ``first`` replications of each design."""
     problem.all_designs()  # raises if there are too many
-    rounds = Rounds(meter, kept)
+    rounds = Rounds(meter)
     rounds.extend(np.full(problem.size, first, np.int64))
     return rounds
 

@@ -67,7 +67,11 @@ class Selection:
     """What to take: one of the front by the final rule, or the best few if so many were asked."""
     alignment: Alignment
     confidence: float
-    """Level of each interval, taken by itself."""
+    """Level of the intervals of each objective: with this probability those of all designs that
+    were compared hold, so that of the chosen one holds whichever was chosen."""
+    shortfall: float | None = None
+    """With probability ``confidence`` no design is better than the chosen one by more than this, by
+    a single objective and in its unit, of methods that can tell."""
     omega: str | None = None
     noise: float | None = None
     look: Look | None = field(default=None, repr=False)
@@ -98,6 +102,8 @@ class Selection:
             "confidence": self.confidence,
             "alignment_probability": _plain(self.alignment.probability),
             "alignment": str(self.alignment),
+            "assumes": self.alignment.assumes,
+            "shortfall": None if self.shortfall is None else _plain(self.shortfall),
             "omega": self.omega,
             "noise": None if self.noise is None else _plain(self.noise),
             "remark": self.remark,
@@ -113,6 +119,8 @@ def select(
     evaluations: int,
     alignment: Alignment,
     confidence: float,
+    compared: int,
+    errors: Floats | None = None,
     final_rule: FinalRule | None = None,
     chosen: Ints | None = None,
     front: Ints | None = None,
@@ -130,6 +138,9 @@ def select(
         evaluations: what they cost.
         alignment: what is claimed of them.
         confidence: level of the intervals.
+        compared: among how many designs these were chosen, by the very replications that the
+            moments are of; intervals hold for as many at once.
+        errors: standard errors of the means, if they are not those of the moments.
         final_rule: how one of the front is chosen, unless it is given as ``chosen``.
         chosen: numbers of the designs to take.
         front: places of the designs on the front, if their means alone do not tell.
@@ -142,7 +153,8 @@ def select(
     if chosen is None:
         place = choose(final_rule or "first_objective", losses.mean[finalists], seed)
         chosen = selected[finalists[place : place + 1]]
-    estimates = intervals(selected, losses.times(problem.signs), confidence)
+    values = losses.times(problem.signs)
+    estimates = intervals(selected, values, confidence, compared, errors)
     return Selection(
         method=method,
         objectives=problem.objectives,
@@ -158,13 +170,26 @@ def select(
     )
 
 
-def intervals(designs: Ints, values: Moments, confidence: float) -> Estimates:
-    """Student's intervals of means, each by itself; NaN for what was evaluated once."""
+def intervals(
+    designs: Ints,
+    values: Moments,
+    confidence: float,
+    compared: int = 1,
+    errors: Floats | None = None,
+) -> Estimates:
+    """Student's intervals of means; NaN for what was evaluated once.
+
+    Who is chosen for a low mean has one that is too low. The intervals are so wide (Bonferroni)
+    that, by each objective, those of ``compared`` designs all hold with the probability
+    ``confidence``: then that of the chosen one does, however it was chosen.
+    """
     from scipy.special import stdtrit
 
+    level = 1.0 - (1.0 - confidence) / (2.0 * compared)
     with np.errstate(invalid="ignore"):
-        quantile = stdtrit(np.maximum(values.counts - 1.0, 1.0), (1.0 + confidence) / 2.0)
-        half = quantile[:, None] * values.standard_error
+        quantile = stdtrit(np.maximum(values.counts - 1.0, 1.0), level)
+        half = quantile[:, None] * (values.standard_error if errors is None else errors)
+    half = np.where((values.counts > 1)[:, None], half, np.nan)
     return Estimates(designs, values.mean, values.mean - half, values.mean + half, values.counts)
 
 

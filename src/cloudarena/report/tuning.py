@@ -42,13 +42,17 @@ GUIDE = (
     "one design; replication r has the same work for all designs (common random numbers).",
     "A design is in the first layer if no other is better in every objective, in the second if "
     "only designs of the first are, and so on. The front is the first layer.",
-    "The alignment probability is what the method claims of its own selection. It is tested as a "
-    "claim: over many runs it comes true at least so often.",
+    "The alignment probability is what the method claims of its own selection, whatever the true "
+    "values look like; assumed are independent replications and normal means. It is tested as a "
+    "claim: over many runs, on many kinds of truth, it comes true at least so often.",
     "The order-performance curve is the share of the designs in the first layers. Above the "
     "straight line many designs are good (steep), below it few (flat).",
     "Noise is the mean standard error at the first look over half the range of the designs. From "
     "0.5 on a rough look hardly orders them, and LOS does not help.",
-    "Intervals are Student's, each by itself.",
+    "Intervals know that the chosen design was chosen: by each objective those of all designs that "
+    "were compared hold at once (Bonferroni).",
+    "Where designs had other numbers of replications, means are made comparable by the "
+    "replications that they share.",
 )
 
 
@@ -101,7 +105,7 @@ def tuning_sheet(tuning: Tuning) -> Sheet:
         title=tuning.study.name or "optimisation",
         description=tuning.study.description,
         conclusion=tuning.headline(),
-        notes=[text for text in (selection.remark,) if text],
+        notes=[text for text in (selection.remark, tuning.trade()) if text],
         facts=_facts(tuning),
         hero=hero,
         sections=sections,
@@ -117,7 +121,7 @@ def _facts(tuning: Tuning) -> list[tuple[str, str]]:
         ("Designs", f"{selection.designs:,}"),
         ("Objectives", ", ".join(names)),
         ("Selected", f"{len(selection.selected):,} designs"),
-        ("How sure", escape(str(selection.alignment))),
+        ("How sure", escape(f"{selection.alignment} {tuning.at_most()}".strip())),
         ("Cost", escape(tuning.cost())),
     ]
     if selection.omega is not None and selection.noise is not None:
@@ -229,7 +233,7 @@ def _front_table(tuning: Tuning) -> Table:
         table.add_row(
             *(Text(("* " if style and not k else "") + cell, style) for k, cell in enumerate(row))
         )
-    level = f"± half of the {tuning.selection.confidence:.0%} interval; * chosen"
+    level = f"± half of the {tuning.selection.confidence:.0%} interval, of all at once; * chosen"
     more = f"; {left_out:,} more are not shown" if left_out else ""
     table.caption, table.caption_justify = Text(level + more), "left"
     return table

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cloudarena.compiled_run import locked, read_only
 from cloudarena.contract import RecordLevel, Simulation
+from cloudarena.engine.interrupts import Interrupted, apart
 from cloudarena.engine.streams import stream
 from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.tiers import fleet, kernel
@@ -31,6 +32,8 @@ from cloudarena.scenarios.tiers.tables import make_tables
 
 Counts = NDArray[np.int64]
 """VMs, (tier, size): fat, then thin."""
+MANY = 1_000_000
+"""Requests that take a tenth of a second and more."""
 
 
 class Period(NamedTuple):
@@ -194,12 +197,12 @@ class TiersSimulation(Simulation):
         number, clock = len(self.periods), self.world.clock[0]
         begin, done, arrived = self.now, int(clock["done"]), int(clock["arrived"])
         end = min((number + 1) * self.scenario.period_s, self.scenario.duration_s)
-        kernel.run_until(self.world, end)
+        self._run_until(end)
         requests = int(clock["arrived"]) - arrived
         held_at_end = self.world.tiers["held"].copy()
         self._oldest = self._first_in_system()
         if number + 1 == self.scenario.periods:
-            kernel.run_until(self.world, np.inf)
+            self._run_until(np.inf)
             self._oldest = len(self.world.requests)
         measured = self._measure()
         seen = {name: value - self._measured[name] for name, value in measured.items()}
@@ -236,6 +239,16 @@ class TiersSimulation(Simulation):
         arrived = int(self.world.clock[0]["arrived"])
         there = self.world.requests["state"][self._oldest : arrived] == IN_SYSTEM
         return self._oldest + int(np.argmax(there)) if there.any() else arrived
+
+    def _run_until(self, time: float) -> None:
+        """Lets time pass. Where that may take a second and more, signals are heard meanwhile."""
+        if len(self.world.requests) < MANY:
+            kernel.run_until(self.world, time)
+            return
+        try:
+            apart(lambda: kernel.run_until(self.world, time))
+        except Interrupted as interrupt:
+            raise interrupt.signal from None
 
     def _measure(self) -> dict[str, NDArray[Any]]:
         """What was measured of the tiers from the begin of the run."""

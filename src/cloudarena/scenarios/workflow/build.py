@@ -47,7 +47,7 @@ def build_world(
     servers = len(scenario.servers)
     clock = np.zeros(1, CLOCK)
     clock["pending"] = clock["last_node"] = -1
-    clock["spare"] = SLOTS - 1  # the last slot is kept for trials
+    clock["spare"] = SLOTS
     recorded = record != "none"
     weight = scenario.objective.weight
     return World(
@@ -73,7 +73,7 @@ def build_world(
         containers=Containers(
             function=np.full(SLOTS, -1),
             node=np.full(SLOTS, -1),
-            spare=np.arange(SLOTS)[::-1].copy() - 1,
+            spare=np.arange(SLOTS)[::-1].copy(),
             waiting_head=np.full(len(nodes.server), -1),
             waiting_tail=np.full(len(nodes.server), -1),
         ),

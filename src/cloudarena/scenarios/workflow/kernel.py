@@ -28,9 +28,10 @@ from cloudarena.engine.instants import rounding
 from cloudarena.engine.leases import HOUR_S, clock_error, periods_needed
 from cloudarena.engine.sharing import (
     NONE,
-    Sharing,
+    Extra,
     container_speed,
     forecast,
+    forecast_with,
     join,
     leave,
     link,
@@ -186,7 +187,7 @@ def last_completion(nodes: Nodes, node: int) -> float:
     """When all containers that run on a node or are on their way to it are done, as it stands."""
     if nodes.sharing.head[node] == NONE and nodes.coming_head[node] == NONE:
         return -np.inf
-    return forecast(nodes.sharing, node, nodes.coming_head[node], nodes.begin, NONE)
+    return forecast(nodes.sharing, node, nodes.coming_head[node], nodes.begin)
 
 
 @inner
@@ -452,9 +453,9 @@ def is_full(world: World) -> bool:
     containers = len(world.containers.function) - clock.spare
     short = clock.spare < 1
     if len(world.leases) > 0:
-        short |= clock.leases + containers + 2 > len(world.leases)
+        short |= clock.leases + containers + 3 > len(world.leases)
     if len(world.moments) > 0:
-        short |= clock.moments + 2 * containers + 2 > len(world.moments)
+        short |= clock.moments + 2 * containers + 4 > len(world.moments)
     return short
 
 
@@ -497,24 +498,25 @@ def finish_forecast(nodes: Nodes, function: Function, node: int, memory: int) ->
 
     Memory is not looked at: a container that would have to wait for it completes later.
     """
-    sharing: Sharing = nodes.sharing
-    slot = len(sharing.slot_left) - 1  # the last slot is kept for trials
-    sharing.slot_threads[slot] = function.parallelism
-    sharing.slot_allocated[slot] = memory
-    sharing.slot_required[slot] = function.memory_req
-    sharing.slot_left[slot] = function.computation
-    nodes.begin[slot] = function.now + nodes.boot[node] + nodes.transfer[node]
-    return forecast(sharing, node, nodes.coming_head[node], nodes.begin, slot)
+    begin = function.now + nodes.boot[node] + nodes.transfer[node]
+    extra = Extra(
+        function.parallelism, memory, function.memory_req, float(function.computation), begin
+    )
+    return forecast_with(nodes.sharing, node, nodes.coming_head[node], nodes.begin, extra)
 
 
-def play(world: World, policy: Any, rng: np.random.Generator) -> int:
-    """Lets a compiled policy decide until the run ends, something is full, or an action is bad."""
-    nodes = world.nodes  # once: each time it would count a reference to each of its arrays
+def play(
+    world: World, shown: Nodes, stop: NDArray[np.int64], policy: Any, rng: np.random.Generator
+) -> int:
+    """Lets a compiled policy decide until the run ends, something is full, or an action is bad.
+
+    It sees ``shown``, a read-only view of the nodes. Where ``stop`` is set, it comes back.
+    """
     status = DECIDE if world.clock[0].pending >= 0 else advance(world)
-    while status == DECIDE:
+    while status == DECIDE and stop[0] == 0:
         if is_full(world):  # before the policy draws anything
             return FULL
         function = function_of(world.clock, world.demand, world.rules)
-        node, memory = policy(nodes, function, rng)
+        node, memory = policy(shown, function, rng)
         status = act(world, node, memory, -np.inf)
     return status

@@ -20,7 +20,7 @@ from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.workflow import kernel
 from cloudarena.scenarios.workflow.build import build_world
 from cloudarena.scenarios.workflow.metrics import measure
-from cloudarena.scenarios.workflow.policies import policy
+from cloudarena.scenarios.workflow.policies import policy, with_room_for_forecasts
 from cloudarena.scenarios.workflow.spec import WorkflowScenario
 from cloudarena.scenarios.workflow.state import Function, Nodes
 from cloudarena.scenarios.workflow.tables import make_tables
@@ -85,11 +85,13 @@ class WorkflowDecision:
     def finish_forecast(self, node: int, memory: int) -> float:
         """When the function would complete on a node, if nothing else came after it."""
         nodes = self._run.world.nodes
+        if not (is_whole(node) and 0 <= node < len(nodes.server)):
+            raise IndexError(f"node {node!r} is not allowed: 0 to {len(nodes.server) - 1}")
         return float(kernel.finish_forecast(nodes, self.function, node, memory))
 
     def arguments(self, policy: Any) -> tuple[Nodes, Function, np.random.Generator]:
         """What a policy that is a function of arrays takes."""
-        return self._run.world.nodes, self.function, self.rng
+        return self._run.shown_nodes, self.function, self.rng
 
 
 class WorkflowSimulation(CompiledRun):
@@ -122,6 +124,11 @@ class WorkflowSimulation(CompiledRun):
         nodes: Nodes = locked(self.world.nodes)
         return nodes
 
+    @cached_property
+    def shown_nodes(self) -> Nodes:
+        """The same for functions of arrays, with room for forecasts, which those write to."""
+        return with_room_for_forecasts(self.locked_nodes, self.world.nodes)
+
     @property
     def decision(self) -> WorkflowDecision | None:
         """The function to be placed; None when the run has ended."""
@@ -146,6 +153,9 @@ class WorkflowSimulation(CompiledRun):
         parts = (world.clock, world.demand, world.rules)
         return compiled_step(kernel.function_of, *(numba.typeof(part) for part in parts))
 
+    def _state(self) -> tuple[Any, ...]:
+        return self.world, self.shown_nodes
+
     def _first_decision(self) -> int:
         return int(self._act(self.world, -1, 0, -math.inf))
 
@@ -158,8 +168,7 @@ class WorkflowSimulation(CompiledRun):
             node=_longer(world.containers.node),
             spare=_longer(world.containers.spare),
         )
-        # The slot that was kept for trials is free now, and the new last one is kept.
-        containers.spare[spare : spare + old] = np.arange(2 * old - 2, old - 2, -1)
+        containers.spare[spare : spare + old] = np.arange(2 * old - 1, old - 1, -1)
         world.clock["spare"] = spare + old
         nodes = world.nodes._replace(
             sharing=with_slots(world.nodes.sharing, 2 * old), begin=_longer(world.nodes.begin)
@@ -172,6 +181,7 @@ class WorkflowSimulation(CompiledRun):
             moments=_longer(world.moments),
         )
         self.__dict__.pop("locked_nodes", None)
+        self.__dict__.pop("shown_nodes", None)
 
     def _why_not(self, status: int) -> str:
         """Why the last action is not allowed, with the numbers that say so."""
