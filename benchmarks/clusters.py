@@ -7,6 +7,8 @@ execute: thinking takes no time, and stages are common to all.
 Monte Carlo thinks, as a part of the horizon H; the others think as much shorter as they need fewer
 evaluations.
 
+``python -m benchmarks.clusters splits``: iLOS and eLOS on stages that hold many batches.
+
 ``python -m benchmarks.clusters noise``: where LOS hurts: loud noise and few evaluations.
 
 Figures are means over replications, each paired with Monte Carlo's (or iLOS's) of the same seed,
@@ -50,6 +52,8 @@ class Cell(NamedTuple):
     vms: int = 20
     load: float = 0.9
     regime_s: float = 600.0
+    batches: int | None = None
+    """Other than the workload has."""
 
 
 CELLS = (
@@ -65,6 +69,14 @@ CELLS = (
     Cell("hflc", "oracle", 0.5, 20, 1.3),
     Cell("lflc", "lagged", 0.5),
 )
+SPLIT_CELLS = (
+    Cell("hfhc", "oracle", 1.0, batches=1600),
+    Cell("hfhc", "oracle", 2.0, batches=1600),
+    Cell("hfhc", "oracle", 5.0, batches=1600),
+    Cell("hfhc", "oracle", 10.0, batches=1600),
+    Cell("hfhc", "lagged", 5.0, batches=1600),
+)
+"""Many batches in a stage of iLOS, so that eLOS has what to split."""
 
 
 def setting_1(replications: int) -> str:
@@ -103,6 +115,7 @@ def setting_2(replications: int, cells: Sequence[Cell] = CELLS) -> str:
                 gain(runs, "elos", MONTE_CARLO),
                 gain(runs, "elos", "ilos"),
                 " / ".join(decisions),
+                split_share(runs),
             )
         )
     return markdown(
@@ -119,9 +132,41 @@ def setting_2(replications: int, cells: Sequence[Cell] = CELLS) -> str:
             "eLOS / iMC",
             "eLOS / iLOS",
             "decisions",
+            "shorter stages",
         ),
         rows,
     )
+
+
+def splits(replications: int) -> str:
+    """Throughput of eLOS relative to iLOS where stages hold many batches, and how it splits."""
+    rows = []
+    for cell in SPLIT_CELLS:
+        runs = play_cell(cell, ("ilos", "elos"), replications)
+        decisions = [f"{np.mean(runs[name]['decisions']):.0f}" for name in ("ilos", "elos")]
+        rows.append(
+            (
+                f"{cell.thinking:g} H",
+                cell.information,
+                f"{np.mean(runs['ilos']['throughput_per_s']):.2f}",
+                gain(runs, "elos", "ilos"),
+                " / ".join(decisions),
+                split_share(runs),
+            )
+        )
+    head = ("T", "information", "iLOS, tasks/s", "eLOS / iLOS", "decisions", "shorter stages")
+    return markdown(head, rows)
+
+
+def split_share(runs: Mapping[str, Any]) -> str:
+    """Which share of eLOS's stages is shorter than those of iLOS: they came from splitting.
+
+    The last stage lasts until all is done, and the one that meets the end of the batches is cut.
+    """
+    lengths = [np.array(one) for one in runs["elos"]["planned_s"]]
+    whole = min(float(np.max(one[np.isfinite(one)])) for one in runs["ilos"]["planned_s"])
+    shorter = sum(int((one[:-2] < 0.75 * whole).sum()) for one in lengths)
+    return f"{shorter} of {sum(max(0, len(one) - 2) for one in lengths)}"
 
 
 def noise(replications: int) -> str:
@@ -140,7 +185,7 @@ def noise(replications: int) -> str:
 
 def play_cell(
     cell: Cell, policies: Sequence[str], replications: int
-) -> dict[str, dict[str, list[float]]]:
+) -> dict[str, dict[str, list[Any]]]:
     """The runs of a cell of the second setting."""
     shares = SHARES if cell.vms == 20 else SAMPLED
     changes = {
@@ -150,23 +195,25 @@ def play_cell(
         "workload.load": cell.load,
         "workload.regime_s": cell.regime_s,
     }
+    if cell.batches:
+        changes["workload.batches"] = cell.batches
     return play(cell.workload, changes, policies, replications)
 
 
 def play(
     workload: str, changes: Mapping[str, Any], policies: Sequence[str], replications: int
-) -> dict[str, dict[str, list[float]]]:
-    """Metrics of each policy, a value for each seed."""
+) -> dict[str, dict[str, list[Any]]]:
+    """Metrics of each policy, and the planned lengths of its stages, a value for each seed."""
     scenario = cloudarena.load(f"clusters/{workload}", changes)
-    runs: dict[str, dict[str, list[float]]] = {}
+    runs: dict[str, dict[str, list[Any]]] = {}
     for policy in policies:
         progress.print(f"{workload} {dict(changes)} {policy}")
         name = f"{policy}:designs={SAMPLED}"
-        metrics = [
-            cloudarena.simulate(scenario, name, seed, record="none").metrics
-            for seed in range(replications)
-        ]
+        results = [cloudarena.simulate(scenario, name, seed) for seed in range(replications)]
+        metrics = [result.metrics for result in results]
         runs[policy] = {key: [one[key] for one in metrics] for key in metrics[0]}
+        stages = [result.tables["stages"]["planned_s"].to_numpy() for result in results]
+        runs[policy]["planned_s"] = stages
     return runs
 
 
@@ -180,10 +227,11 @@ def gain(runs: Mapping[str, Any], policy: str, base: str) -> str:
     """By how many per cent a policy is above another, with a 95 % interval."""
     percent = 100.0 * (ratios(runs, policy, base) - 1.0)
     half = stats.t.ppf(0.975, len(percent) - 1) * stats.sem(percent) if len(percent) > 1 else 0.0
-    return f"{percent.mean():+.1f} ± {half:.1f} %"
+    digits = 1 if half >= 0.95 else 2
+    return f"{percent.mean():+.{digits}f} ± {half:.{digits}f} %"
 
 
-SECTIONS = {"setting-1": setting_1, "setting-2": setting_2, "noise": noise}
+SECTIONS = {"setting-1": setting_1, "setting-2": setting_2, "splits": splits, "noise": noise}
 
 
 def main() -> None:

@@ -20,11 +20,12 @@ from rich.console import Console
 
 import cloudarena
 from benchmarks import faas_fixed_on_simpy, faas_on_simpy
-from cloudarena.engine.hashing import make_key, uniform
+from cloudarena.engine.hashing import make_key, name_key, uniform
 from cloudarena.engine.laws import draw_all, make_laws
 from cloudarena.experiments.compare import interval
 
 FUNCTIONS = 4
+MOST_REPLICAS = 5000
 REPEATS = 5
 RATE, MEAN_WARM_S, MEAN_COLD_S = 0.9, 1.991, 2.244
 
@@ -38,6 +39,7 @@ def many_requests(seconds: float) -> Any:
             "workers": 4,
             "requests": {"kind": "poisson", "rate": 25.0},
             "image": {**image, "cpu_millicores": 500},
+            "start_s": 0,
             "scaling": {"minimum": 5},
         }
         for k in range(FUNCTIONS)
@@ -62,8 +64,22 @@ def edge_functions(seconds: float) -> Any:
 
 def shares_of(run: Any, f: int) -> np.ndarray:
     """The uniform number of each request of a function, which decides how long it executes."""
-    key, count = make_key(run.seed, "execution"), int((run.world.arriving == f).sum())
-    return np.array([uniform(key, f, number) for number in range(count)])
+    return uniforms(run, "execution", f, int((run.world.arriving == f).sum()))
+
+
+def uniforms(run: Any, purpose: str, f: int, count: int) -> np.ndarray:
+    """The first uniform numbers that a function draws for a purpose."""
+    key, name = make_key(run.seed, purpose), name_key(run.scenario.functions[f].name)
+    return np.array([uniform(key, name, number) for number in range(count)])
+
+
+def starts_of(run: Any, f: int) -> list[list[float]]:
+    """How long containers of a function take to start, by device and the order of replicas."""
+    row, shares = run.world.functions[f], uniforms(run, "start", f, MOST_REPLICAS)
+    if not np.isnan(row["start_s"]):
+        return [[float(row["start_s"])] * MOST_REPLICAS] * len(run.ground.types)
+    laws = run.world.fits[row["first_variant"]]["start_law"]
+    return [draw_all(run.world.laws, law, shares).tolist() for law in laws]
 
 
 def functions_on_simpy(run: Any) -> list[faas_on_simpy.Function]:
@@ -84,6 +100,7 @@ def functions_on_simpy(run: Any) -> list[faas_on_simpy.Function]:
                         tuple(fit["claim"].tolist()) if run else None
                         for fit, run in zip(fits, runs, strict=True)
                     ],
+                    cold_claims=fits["cold_claim"].tolist(),
                     mean_s=fits["mean_s"].tolist(),
                     times=[
                         draw_all(world.laws, fit["law"], shares).tolist() if run else []
@@ -91,9 +108,8 @@ def functions_on_simpy(run: Any) -> list[faas_on_simpy.Function]:
                     ],
                 )
             )
-        functions.append(
-            faas_on_simpy.Function(spec, int(row["workers"]), images, int(row["wanted"]))
-        )
+        workers, wanted = int(row["workers"]), int(row["wanted"])
+        functions.append(faas_on_simpy.Function(spec, workers, images, wanted, starts_of(run, f)))
     return functions
 
 
@@ -103,8 +119,8 @@ class OnSimPy(NamedTuple):
     seconds: float
     responses: list[float]
     energy_j: float
-    function_j: list[float] | None = None
-    """Dynamic energy of what each function has executed, if that is told."""
+    function_j: list[list[float]] | None = None
+    """Of each function, if that is told: what executions, cold starts and transfers took."""
 
 
 def fixed_on_simpy(run: Any) -> OnSimPy:
@@ -125,7 +141,8 @@ def all_on_simpy(run: Any) -> OnSimPy:
     seconds = time.process_time() - begin
     responses = [response for function in functions for response in function.responses]
     energy = sum(node.energy for node in platform.nodes)
-    return OnSimPy(seconds, responses, energy, [function.dynamic_j for function in functions])
+    parts = [[f.dynamic_j, f.start_j, f.network_j] for f in functions]
+    return OnSimPy(seconds, responses, energy, parts)
 
 
 def against_simpy(words: str, spec: Any, policy: str, on_simpy: Any, target: str = "") -> list[str]:
@@ -151,7 +168,8 @@ def against_simpy(words: str, spec: Any, policy: str, on_simpy: Any, target: str
     assert np.allclose(found, np.sort(other.responses), rtol=1e-9, atol=1e-9)
     assert np.isclose(metrics["energy_wh"] * 3600, other.energy_j, rtol=1e-9)
     if other.function_j is not None:
-        assert np.allclose(world.functions["dynamic_j"], other.function_j, rtol=1e-9)
+        parts = [world.functions[name] for name in ("dynamic_j", "start_j", "network_j")]
+        assert np.allclose(np.transpose(parts), other.function_j, rtol=1e-9)
     median = float(np.median(ours))
     each = f"{other.seconds / len(found) * 1e6:.1f} / {median / len(found) * 1e6:.2f} µs each"
     words = f"SimPy / compiled, {words}, {len(found):,} invocations ({each})"

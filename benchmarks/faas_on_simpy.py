@@ -3,10 +3,11 @@
 A process per request, which waits for a worker of its replica, claims shares of the node, executes
 and is interrupted when others slow it down; a process per replica, which lives through its phases;
 a process per function, which scales it. Nodes boot, are switched off when they are empty, and meter
-their power whenever it changes, for each function. Placement is by highest performance (HPST).
+their power whenever it changes, for each function: of what executes, of cold starts, which claim
+CPU, and of data that is fetched. Placement is by highest performance (HPST).
 
-Left out, and not used by the scenario that is compared: networks, time-outs, queue limits, other
-routers than least-loaded, other scalers than average-requests, scaling from zero, carbon.
+Left out, and not used by the scenario that is compared: networks, pulls, time-outs, queue limits,
+other routers than least-loaded, other scalers than average-requests, scaling from zero, carbon.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 import simpy
 
 from cloudarena.scenarios.faas import FaasSimulation
-from cloudarena.scenarios.faas.names import BUS, MEMORY, POWERED, WHOLE
+from cloudarena.scenarios.faas.names import BUS, CPU, MEMORY, POWERED, WHOLE
 
 Process = Generator[simpy.Event, Any, None]
 SLOTS = 1024
@@ -39,6 +40,8 @@ class Image:
     memory_bound: float
     claims: list[tuple[int, ...] | None]
     """Of cpu, accelerator, disk, network, memory and bus, in millionths; None: cannot run."""
+    cold_claims: list[list[int]]
+    """By device: CPU while a replica pulls, starts and is set up, in millionths."""
     mean_s: list[float]
     times: list[list[float]]
     """By device and number of the request, alone on the node."""
@@ -52,15 +55,20 @@ class Function:
     workers: int
     images: list[Image]
     wanted: int
+    starts: list[list[float]]
+    """How long containers take to start: by device, and the order of replicas."""
     replicas: list[Replica] = field(default_factory=list)
     """Without those that drain, the oldest first,"""
     ready: list[Replica] = field(default_factory=list)
     """and those of them that take requests."""
     waiting: deque[simpy.Event] = field(default_factory=deque)
     arrived: int = 0
+    begun: int = 0
     changed: float = 0.0
     responses: list[float] = field(default_factory=list)
     dynamic_j: float = 0.0
+    start_j: float = 0.0
+    network_j: float = 0.0
     idle_j: float = 0.0
 
 
@@ -78,6 +86,7 @@ class Node:
         )
         self.boot_s = float(row["boot_s"])
         self.coefficients: list[float] = row["coefficient_w"].tolist()
+        self.transfer_w, self.transfers = float(row["transfer_w"]), 0
         self.state = "on"
         self.booted = 0.0
         self.replicas = 0
@@ -95,7 +104,7 @@ class Node:
         seconds = self.env.now - self.since
         if seconds > 0.0:
             self.since = self.env.now
-            self.energy += self.power * seconds
+            self.energy += (self.power + self.transfers * self.transfer_w) * seconds
             self.share_j += self.share_w * seconds
             for r in range(POWERED):
                 self.unit_j[r] += self.unit_w[r] * seconds
@@ -189,6 +198,9 @@ class Replica:
         self.function, self.image, self.node = function, image, node
         self.work = 0
         """Requests that it has."""
+        self.order = function.begun
+        function.begun += 1
+        self.claimed, self.claim_j, self.moves_since = 0, 0.0, math.inf
         self.slot = platform.slots.pop()
         self.ready_s = math.inf
         self.is_ready = self.drains = False
@@ -200,19 +212,48 @@ class Replica:
 
     def live(self) -> Process:
         """Scheduled until its node has booted, then starts, sets up and takes requests."""
-        function, platform = self.function, self.platform
+        function, node = self.function, self.node
+        _, start, set_up = self.image.cold_claims[node.device]
         try:
-            if self.node.state == "booting":
-                yield self.env.timeout(self.node.booted - self.env.now)
-            yield self.env.timeout(function.spec.start_s)
-            setup_s = self.image.setup_bytes / platform.bandwidth + function.spec.setup_s
-            yield self.env.timeout(setup_s)
-        except simpy.Interrupt:
-            return  # it is not wanted any more
+            if node.state == "booting":
+                yield self.env.timeout(node.booted - self.env.now)
+            self.claim(start)
+            yield self.env.timeout(function.starts[node.device][self.order])
+            self.claim(set_up)
+            if self.image.setup_bytes > 0:
+                self.move(1)
+                yield self.env.timeout(self.image.setup_bytes / self.platform.bandwidth)
+                self.move(-1)
+            if function.spec.setup_s > 0:
+                yield self.env.timeout(function.spec.setup_s)
+            self.claim(0)
+        except simpy.Interrupt:  # it is not wanted any more
+            if self.moves_since < math.inf:
+                self.move(-1)
+            self.claim(0)
+            return
         self.is_ready, self.ready_s = True, self.env.now
         function.ready.append(self)
         function.ready.sort(key=attrgetter("ready_s", "slot"))
         self.serve_waiting()
+
+    def claim(self, amount: int) -> None:
+        """Its cold start claims so much of the CPU from now on."""
+        node = self.node
+        node.meter()
+        self.function.start_j += self.claimed * (node.unit_j[CPU] - self.claim_j)
+        node.change_load((amount - self.claimed, *[0] * BUS), 1)
+        self.claimed, self.claim_j = amount, node.unit_j[CPU]
+
+    def move(self, change: int) -> None:
+        """The data that it needs first begins to come, or has come."""
+        self.node.meter()
+        self.node.transfers += change
+        if change > 0:
+            self.moves_since = self.env.now
+        else:
+            self.function.network_j += (self.env.now - self.moves_since) * self.node.transfer_w
+            self.moves_since = math.inf
 
     def serve_waiting(self) -> None:
         """Free workers take up what waits for a replica."""

@@ -25,6 +25,8 @@ from cloudarena.scenarios.vm import VmScenario
 MONTH = "vm/azure-like-10k"
 POLICY = "best-fit"
 SEED = 0
+NOT_ON_SIMPY = {"boots", "boot_wait_ticks", "empty_machines_mean", "stranded_cores_share"}
+"""What SimPy's model does not measure: it has no machines that are off, and no shares of room."""
 SLICE_TICKS = 60
 """SimPy takes about a tenth of a second for so many."""
 
@@ -154,6 +156,8 @@ def check_equal(scenario: VmScenario, centre: Any) -> None:
         raise AssertionError(f"SimPy counts {centre.counts()}, cloudarena {counts_of(scenario)}")
     metrics = centre.metrics()
     for name, value in result.metrics.items():
+        if name in NOT_ON_SIMPY:
+            continue
         tolerance = 0.0 if isinstance(value, int) else 1e-9 * abs(value)
         if not abs(metrics[name] - value) <= tolerance:
             raise AssertionError(f"{name}: {metrics[name]!r} on SimPy, {value!r} here")

@@ -126,7 +126,7 @@ class DataCentre:
         self.requests = self.allocated = self.completed = self.failed = self.killed = 0
         self.oversubscribed = self.overloaded_machines = self.overloaded_vms = 0
         self.delay_ticks = self.readings = 0
-        self.watt_ticks = self.used_ticks = self.core_ticks = 0.0
+        self.watt_ticks = self.demand_ticks = self.used_ticks = self.core_ticks = 0.0
         self.billed_core_ticks = self.billed_memory_ticks = 0.0
         self.env.process(self.operate())
         self.env.process(self.receive(vms))
@@ -199,7 +199,8 @@ class DataCentre:
         for machine in self.machines:
             self.readings += len(machine.vms)
             self.watt_ticks += machine.power_w
-            self.used_ticks += machine.used
+            self.demand_ticks += machine.used
+            self.used_ticks += min(machine.used, 100.0 * machine.cores)
             self.core_ticks += machine.allocated_cores
             if machine.allocated_cores > machine.cores:
                 self.oversubscribed += 1
@@ -241,7 +242,10 @@ class DataCentre:
             prices.core_hour_usd * self.billed_core_ticks
             + prices.gb_hour_usd * self.billed_memory_ticks
         )
+        waiting = self.requests - ended - running
+        served_h = self.billed_core_ticks * scenario.tick_seconds / 3600.0
         return {
+            "unserved_share": (self.failed + self.killed + waiting) / self.requests,
             "requests": self.requests,
             "allocated": self.allocated,
             "completed": self.completed,
@@ -249,8 +253,9 @@ class DataCentre:
             "refused": 0,
             "killed": self.killed,
             "running_at_end": running,
-            "waiting_at_end": self.requests - ended - running,
+            "waiting_at_end": waiting,
             "energy_kwh": energy_kwh,
+            "energy_kwh_per_core_hour_served": energy_kwh / served_h,
             "energy_cost_usd": energy_cost,
             "income_usd": income,
             "profit_usd": income - energy_cost,
@@ -259,6 +264,7 @@ class DataCentre:
             "overloaded_vm_ticks": self.overloaded_vms,
             "delay_ticks": self.delay_ticks,
             "mean_cpu_utilisation": self.used_ticks / 100.0 / core_ticks,
+            "mean_cpu_demand": self.demand_ticks / 100.0 / core_ticks,
             "mean_allocation": self.core_ticks / core_ticks,
         }
 

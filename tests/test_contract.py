@@ -1,10 +1,14 @@
 """What a simulation of one's own gets from the contract, and what it may do itself."""
 
+import json
+import math
+
 import pyarrow as pa
 import pytest
 
 import cloudarena
 from cloudarena.contract import Result, Simulation
+from cloudarena.measures import AtLeast
 
 
 class Over(Simulation):
@@ -41,7 +45,23 @@ def scenario():
 
 def test_a_result_says_what_made_it(scenario):
     result = Over(scenario, 3, "full").result()
-    assert result == Result({"profit_usd": 1.0}, {}, "vm/toy", 3, version=cloudarena.__version__)
+    assert result == Result(
+        {"profit_usd": 1.0}, {}, "vm/toy", 3, version=cloudarena.__version__, tick_seconds=3600.0
+    )
+
+
+def test_a_result_is_valid_json_that_says_which_metrics_are_bounds_or_have_no_value(tmp_path):
+    metrics = {"profit_usd": 1.5, "makespan_s": AtLeast(185.0), "response_p95_s": math.nan}
+    result = Result(metrics, {}, "made", 0)
+    expected = {
+        "metrics": {"profit_usd": 1.5, "makespan_s": 185.0, "response_p95_s": None},
+        "at_least": ["makespan_s"],
+    }
+    written = (result.save(tmp_path / "out") / "metrics.json").read_text()
+    for text in (written, json.dumps(result.summary(), allow_nan=False)):
+        plain = json.loads(text, parse_constant=pytest.fail)
+        assert {key: plain[key] for key in expected} == expected
+    assert isinstance(result.metrics["makespan_s"], AtLeast)
 
 
 @pytest.mark.parametrize(("record", "names"), [("none", []), ("summary", ["rows"])])

@@ -41,6 +41,12 @@ def test_a_quantile_below_the_unfinished_is_exact_and_above_it_a_bound() -> None
     assert isinstance(tail, AtLeast)
 
 
+def test_a_quantile_that_is_one_of_the_finished_is_exact() -> None:
+    (median,) = censored_quantiles([0.0, 9.0], [11.0], (0.5,))
+    assert median == 9.0
+    assert not isinstance(median, AtLeast)
+
+
 def test_who_waited_briefly_may_yet_take_long() -> None:
     (median,) = censored_quantiles([5.0, 6.0, 7.0], [0.1, 0.1], (0.5,))
     assert isinstance(median, AtLeast)  # 5 if the two end now, 7 if they never end

@@ -64,7 +64,8 @@ def test_functions_of_arrays_are_compiled(scenario, own):
 
 
 def test_a_policy_that_numba_cannot_compile_runs_stepped_and_says_so(scenario, own):
-    with pytest.warns(SteppedPolicyWarning, match=r"'unusual' runs stepped, since Numba cannot"):
+    words = r"unusual runs stepped, .*own\.py:26: what it does here cannot be compiled"
+    with pytest.warns(SteppedPolicyWarning, match=words):
         result = cloudarena.simulate(scenario, f"{own}:unusual")
     assert result.metrics == cloudarena.simulate(scenario, f"{own}:by_decision").metrics
 
@@ -88,7 +89,7 @@ def test_a_policy_that_cannot_be_found_is_named(scenario, own, policy, message):
 def test_a_file_that_does_not_run_is_named(scenario, tmp_path):
     path = tmp_path / "broken.py"
     path.write_text("1 / 0")
-    with pytest.raises(PolicyError, match=r"broken\.py cannot be loaded: ZeroDivisionError"):
+    with pytest.raises(PolicyError, match=r"broken\.py:1 cannot be loaded: ZeroDivisionError"):
         cloudarena.simulate(scenario, f"{path}:f")
 
 
@@ -100,7 +101,10 @@ def test_a_file_that_does_not_run_is_named(scenario, tmp_path):
         ("vm,machine,action\n1,0,shrug\n", "line 2: action: 'shrug' is not allowed: one of"),
         ("vm,machine,action,delays\n1,,postpone,0\n", "line 2: delays: 0 is not allowed"),
         ("vm,machin\n1,0\n", "column 'machine' is missing"),
-        ("vm,machine\n1,0\n", "has no further decision for VM 1"),
+        ("tick,machine\n1,0\n", "column 'vm' or 'id' is missing: which VM"),
+        ("vm,machine\nx,0\n", "line 2: vm: 'x' is not allowed: a whole number"),
+        ("id,machine\nx,0\n", "line 2: id: 'x' is not in the workload"),
+        ("vm,machine\n1,0\n", "has no further decision for VM 2"),
         ("vm,machine\n1,x\n", "line 2: machine: 'x' is not allowed: a whole number"),
     ],
 )

@@ -14,6 +14,7 @@ report use what is in this file and nothing behind it.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +24,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.blame import asked
 from cloudarena.errors import CloudarenaError, InvalidAction, SpecError, explain, nearest
 from cloudarena.files import written_folder
+from cloudarena.measures import AtLeast
+from cloudarena.series import resampled
 from cloudarena.version import __version__
 
 if TYPE_CHECKING:
@@ -143,12 +147,13 @@ class Simulation(ABC):
             scenario=self.scenario.name,
             seed=self.seed,
             version=__version__,
+            tick_seconds=getattr(self.scenario, "tick_seconds", None),
         )
 
     def play(self, policy: Policy) -> None:
         """Lets the policy decide until the run ends. Scenarios do this compiled if they can."""
         while (decision := self.decision) is not None:
-            self.apply(policy(decision))
+            self.apply(asked(policy, decision))
 
 
 class Observer(Protocol):
@@ -186,16 +191,26 @@ class Result:
     policy: str = ""
     version: str = ""
     notes: tuple[str, ...] = field(default=())
+    tick_seconds: float | None = None
+    """The length of a tick, where the scenario has ticks."""
 
     def series(
-        self, name: str, attributes: Sequence[str] | None = None, every: int = 1
+        self,
+        name: str,
+        attributes: Sequence[str] | None = None,
+        every: int | None = None,
+        every_s: float | None = None,
     ) -> pa.Table:
         """The recorded history of all members of ``name``, one row per time and member.
+
+        By default these are the rows as they were recorded. Resampled, each member has at each
+        kept time its last row up to then; ``schema.metadata[b"kept"]`` says what was kept.
 
         Args:
             name: what to look at, such as ``machines``; its table is ``<name>_series``.
             attributes: the columns to keep besides the time and the member; all by default.
-            every: keeps each n-th tick, counted from tick 0.
+            every: keeps each n-th of the recorded times, such as ticks, from the first on.
+            every_s: keeps the times 0, ``every_s``, 2 ``every_s``, ... seconds, in ``time_s``.
         """
         table = self.tables.get(f"{name}_series")
         if table is None:
@@ -209,11 +224,11 @@ class Result:
                     f"attribute {attribute!r} is not allowed: one of {', '.join(columns)}."
                     + nearest(attribute, columns)
                 )
-        if every < 1:
-            raise CloudarenaError(f"every: {every} is not allowed: at least 1")
-        if every > 1:
-            table = table.filter(table[keys[0]].to_numpy() % every == 0)
-        return table.select([*keys, *(attributes or columns)])
+        table = resampled(table, every, every_s, self.tick_seconds)
+        if every_s is not None and "time_s" not in keys:
+            keys = ["time_s", *keys]
+        wanted = [one for one in attributes or columns if one not in keys]
+        return table.select([*keys, *wanted])
 
     def save(self, folder: str | Path) -> Path:
         """Writes ``metrics.json`` and a Parquet file per table into a folder."""
@@ -222,19 +237,28 @@ class Result:
         import pyarrow.parquet as pq
 
         with written_folder(folder) as draft:
-            (draft / "metrics.json").write_text(json.dumps(self.summary(), indent=2) + "\n")
+            text = json.dumps(self.summary(), indent=2, allow_nan=False)
+            (draft / "metrics.json").write_text(text + "\n")
             for name, table in self.tables.items():
                 pq.write_table(table, draft / f"{name}.parquet", compression="zstd")
         return Path(folder)
 
     def summary(self) -> dict[str, Any]:
-        """What made the result, and its metrics, as plain values for JSON."""
+        """What made the result, and its metrics, as plain values for JSON.
+
+        A metric without a value is null; ``at_least`` names the metrics that are lower bounds,
+        since some work had not finished.
+        """
         return {
             "scenario": self.scenario,
             "policy": self.policy,
             "seed": self.seed,
             "version": self.version,
-            "metrics": self.metrics,
+            "metrics": {
+                name: float(value) if math.isfinite(value) else None
+                for name, value in self.metrics.items()
+            },
+            "at_least": [name for name, one in self.metrics.items() if isinstance(one, AtLeast)],
         }
 
 
@@ -326,6 +350,10 @@ class Scenario(Spec, ABC):
     def compared_policies(self) -> list[str]:
         """The built-in policies that are compared when nobody names any."""
         return self.book.compared_names(getattr(self, "known", ()))
+
+    def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
+        """At least how many bytes a run takes, and the keys that decide it with their values."""
+        return 0.0, ""
 
     @abstractmethod
     def start(self, seed: int = 0, record: RecordLevel | None = None) -> Simulation:

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+LONGEST_WORD = 160
+"""The most characters of one value that a message repeats."""
 
 
 class CloudarenaError(Exception):
     """Input that cannot be used. The command line prints it and exits with code 2."""
+
+    def __str__(self) -> str:
+        """The message, without the middle of values that are too long to read."""
+        return elided(super().__str__())
+
+
+class Ended(SystemExit):
+    """A signal has asked the process to end."""
+
+
+def elided(text: str) -> str:
+    """A text without the middle of very long words in it."""
+    return re.sub(
+        rf"\S{{{LONGEST_WORD + 1},}}", lambda word: f"{word[0][:100]}...{word[0][-40:]}", text
+    )
 
 
 class SpecError(CloudarenaError):
@@ -20,7 +39,10 @@ class TraceError(CloudarenaError):
 
 
 class PolicyError(CloudarenaError):
-    """A policy that does not exist, cannot be loaded, or does not fit the scenario."""
+    """A policy that does not exist, cannot be loaded, does not fit the scenario, or fails."""
+
+    details: str = ""
+    """The traceback of what the policy raised, if it did."""
 
 
 class InvalidAction(CloudarenaError, ValueError):

@@ -1,11 +1,17 @@
-"""Writing so that nothing half-written stays (a temporary name first, then a rename); reading."""
+"""Writing so that nothing half-written stays (a draft first, then a rename); reading.
+
+A draft carries the number of its process in its name. One whose process was killed is swept by
+the next who writes to the same place.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
+import socket
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +20,23 @@ from cloudarena.errors import CloudarenaError
 
 UNREADABLE = (OSError, EOFError, zlib.error)
 """What reading a file raises that is not there, is cut short or, gzipped, is damaged."""
+DRAFT = ".cloudarena-draft-"
+FORGOTTEN_S = 86_400.0
+"""The age at which a draft of a process on another machine counts as left behind."""
+
+
+def check_writable(folder: str | Path) -> Path:
+    """The path, if a folder can be written there: asked before a long computation, not after."""
+    target = Path(folder)
+    with _one_line(target):
+        there = target
+        while not _exists(there) and there != there.parent:
+            there = there.parent
+        if not there.is_dir():
+            raise CloudarenaError(f"{target}: cannot be written: {there} is not a folder")
+        with tempfile.TemporaryFile(dir=there, prefix=DRAFT):
+            pass
+    return target
 
 
 @contextlib.contextmanager
@@ -21,25 +44,27 @@ def written_folder(folder: str | Path) -> Iterator[Path]:
     """Yields a temporary folder whose files appear in ``folder`` when the block ends well.
 
     Files of ``folder`` with other names stay. When the block fails, or the disk is full,
-    ``folder`` is as it was before.
+    ``folder`` is as it was before. The draft is within ``folder`` if that exists, which may be a
+    file system of its own.
     """
-    target = Path(folder)
-    try:
+    target = check_writable(folder)
+    with _one_line(target):
         existed = target.is_dir()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise CloudarenaError(f"{target}: cannot be written: {error.strerror}") from None
+        place = target if existed else target.parent
+        place.mkdir(parents=True, exist_ok=True)
+        sweep_drafts(place)
+        draft = Path(tempfile.mkdtemp(prefix=_draft_name(), dir=place))
     try:
         yield draft
-        draft.chmod(0o755)
-        if existed:
-            for file in sorted(draft.iterdir()):
-                os.replace(file, target / file.name)  # noqa: PTH105
-        else:
-            os.replace(draft, target)  # noqa: PTH105
+        with _one_line(target):
+            draft.chmod(0o755)
+            if existed:
+                for file in sorted(draft.iterdir()):
+                    os.replace(file, target / file.name)  # noqa: PTH105
+            else:
+                os.replace(draft, target)  # noqa: PTH105
     except OSError as error:
-        raise CloudarenaError(f"{target}: cannot be written: {error.strerror or error}") from None
+        raise _cannot_write(target, error) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -50,14 +75,79 @@ def write_text(file: str | Path, text: str) -> Path:
     When that fails, the file is as it was before, or is not there.
     """
     target = Path(file)
-    draft = target.with_name(f".{target.name}-{os.getpid()}")
+    draft = target.parent / f"{_draft_name()}{target.name[:80]}"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        sweep_drafts(target.parent)
         draft.write_text(text, encoding="utf-8", newline="\n")
         os.replace(draft, target)  # noqa: PTH105
     except OSError as error:
-        raise CloudarenaError(f"{target}: cannot be written: {error.strerror or error}") from None
+        raise _cannot_write(target, error) from None
     finally:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
     return target
+
+
+def sweep_drafts(folder: Path) -> None:
+    """Removes the drafts in a folder that a process left behind which is no more."""
+    for draft in folder.glob(f"{DRAFT}*"):
+        host, _, rest = draft.name.removeprefix(DRAFT).partition("-")
+        with contextlib.suppress(OSError, ValueError):
+            if host == _host():
+                is_old = not _is_alive(int(rest.partition("-")[0]))
+            else:
+                is_old = time.time() - draft.stat().st_mtime > FORGOTTEN_S
+            if is_old and draft.is_dir():
+                shutil.rmtree(draft, ignore_errors=True)
+            elif is_old:
+                draft.unlink(missing_ok=True)
+
+
+def _exists(path: Path) -> bool:
+    """Whether something is there; a name that could not be one is an error."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _draft_name() -> str:
+    return f"{DRAFT}{_host()}-{os.getpid()}-"
+
+
+def _host() -> str:
+    """The name of this machine, as a part of a file name."""
+    return "".join(letter for letter in socket.gethostname() if letter.isalnum())[:40] or "host"
+
+
+def _is_alive(process: int) -> bool:
+    if process <= 0 or os.name == "nt":  # where to ask might end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+@contextlib.contextmanager
+def _one_line(target: Path) -> Iterator[None]:
+    """Turns an error of the operating system into one line that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        raise _cannot_write(target, error) from None
+
+
+def _cannot_write(target: Path, error: OSError) -> CloudarenaError:
+    return CloudarenaError(
+        f"{_shortened(str(target))}: cannot be written: {error.strerror or error}"
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:150]}...{text[-40:]}"

@@ -61,10 +61,9 @@ def censored_quantiles(
     low = np.quantile(np.concatenate([ended, open_ended]), levels)
     if len(open_ended) == 0:
         return tuple(float(value) for value in low)
-    never = np.concatenate([ended, np.full(len(open_ended), np.inf)])
-    # With infinite times an interpolated quantile may be NaN (inf - inf): that is no equality.
-    with np.errstate(invalid="ignore"):
-        high = np.quantile(never, levels)
+    # Not infinity: where a quantile is exactly one of the times, 0 * infinity would be added to it.
+    never = np.concatenate([ended, np.full(len(open_ended), 1e300)])
+    high = np.quantile(never, levels)
     return tuple(
         float(least) if least == most else AtLeast(least)
         for least, most in zip(low, high, strict=True)

@@ -7,24 +7,24 @@ Both give the same result to the last bit.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
+from multiprocessing import current_process
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cloudarena.blame import asked, blamed, is_built_in, name_of
 from cloudarena.contract import Policy
 from cloudarena.errors import PolicyError, SpecError, nearest
-from cloudarena.yaml_text import parse_yaml
+from cloudarena.policy_files import load_function, settings_of
 
 Factory = TypeVar("Factory", bound=Callable[[], Policy])
 
 
 class SteppedPolicyWarning(UserWarning):
-    """A policy that Numba cannot compile runs stepped: the same result, more slowly."""
+    """A policy that cannot be compiled runs stepped: the same result, more slowly."""
 
 
 class ArrayPolicy:
@@ -49,32 +49,43 @@ class ArrayPolicy:
 
     def __call__(self, decision: Any) -> Any:
         """Decides in plain Python."""
-        return self.function(*decision.arguments(self))
+        return self._plain(*decision.arguments(self))
+
+    @cached_property
+    def _plain(self) -> Callable[..., Any]:
+        """The function as it is, but for what is compiled of what it calls, which is checked."""
+        if is_built_in(self) or not inspect.isfunction(self.function):
+            return self.function
+        from cloudarena.engine.checked import guarded
+
+        plain: Callable[..., Any] = guarded(self.function)
+        return plain
 
     def __repr__(self) -> str:
         return f"<policy {self.name}>"
 
     @cached_property
     def machine_code(self) -> Any:
-        """The compiled function, or None, with a warning, when Numba cannot compile it."""
-        from numba.core.errors import NumbaError
+        """The compiled function, or None, with a warning, when it cannot be compiled.
 
-        from cloudarena.engine.compiled import compiled_as
+        Functions of users are compiled with checks: see ``engine.checked``.
+        """
+        from cloudarena.engine.checked import CannotCompile
+        from cloudarena.machine_code import built_in_code, users_code
 
-        if inspect.ismethod(self.function):
-            return None  # its object may hold anything: it is meant to run stepped
-        built_in = self.function.__module__.startswith("cloudarena.")
+        if not inspect.isfunction(self.function):
+            return None  # a method, whose object may hold anything: it is meant to run stepped
+        if is_built_in(self):
+            return built_in_code(self.function, self._signature())
         try:
-            return compiled_as(self.function, self._signature(), cache=built_in)
-        except (NumbaError, TypeError, NotImplementedError) as error:
-            reason = next(
-                (line.strip() for line in str(error).splitlines()[1:] if line.strip()), ""
-            )
-            warnings.warn(
-                f"policy {self.name!r} runs stepped, since Numba cannot compile it: {reason}",
-                SteppedPolicyWarning,
-                stacklevel=2,
-            )
+            return users_code(self.name, self.function, self._signature())
+        except CannotCompile as why:
+            if current_process().name == "MainProcess":  # which has told, where there are workers
+                warnings.warn(
+                    f"policy {self.name} runs stepped, with the same result but more slowly: {why}",
+                    SteppedPolicyWarning,
+                    stacklevel=2,
+                )
             return None
 
 
@@ -92,13 +103,12 @@ class Bundle(ArrayPolicy):
 
     def __call__(self, decision: Any) -> Any:
         """Lets the policy for this kind of decision decide."""
-        return self.parts[decision.kind](decision)
+        return asked(self.parts[decision.kind], decision)
 
     def start(self, scenario: Any, seed: int) -> None:
         """Prepares those parts that keep state."""
         for part in self.parts.values():
-            if hasattr(part, "start"):
-                part.start(scenario, seed)
+            begin(part, scenario, seed)
 
     @cached_property
     def machine_code(self) -> tuple[Any, ...] | None:
@@ -119,12 +129,22 @@ class PolicyBook:
         kind: the name of the scenario.
         signature: gives the Numba signature of its array policies; None when it has none.
         arguments: how many arguments an array policy takes.
+        has_queue: whether an array policy may have an order of its queue.
+        knowable: what a spec may let be known, so what an array policy may need.
+        parameters: how many parameters an array policy may have.
     """
 
     def __init__(
-        self, kind: str, signature: Callable[[], Any] | None = None, arguments: int = 0
+        self,
+        kind: str,
+        signature: Callable[[], Any] | None = None,
+        arguments: int = 0,
+        has_queue: bool = False,
+        knowable: Collection[str] = (),
+        parameters: int = 0,
     ) -> None:
         self.kind = kind
+        self._has_queue, self._knowable, self._room = has_queue, knowable, parameters
         self._signature = signature
         self._arguments = arguments
         self._policies: dict[str, ArrayPolicy] = {}
@@ -148,14 +168,41 @@ class PolicyBook:
             order: for scenarios with a queue, gives the key by which it is kept, lowest first.
             needs: what the spec must let be known, such as ``durations``.
             parameters: numbers that may follow its name, with what they are by default.
+
+        What the kind of scenario has no use for is refused.
         """
 
         def register(function: Callable[..., Any]) -> ArrayPolicy:
+            self._check(name, order, needs, parameters or {})
             policy = self._array_policy(name, function, order, needs, parameters)
             self._policies[name] = policy
             return policy
 
         return register
+
+    def _check(
+        self,
+        name: str,
+        order: Callable[[Any], Any] | None,
+        needs: str,
+        parameters: Mapping[str, float],
+    ) -> None:
+        """Raises if a policy is given what this kind of scenario does not use."""
+        if order is not None and not self._has_queue:
+            raise PolicyError(f"policy {name}: order is not allowed: {self.kind} has no queue")
+        if needs and needs not in self._knowable:
+            allowed = ", ".join(self._knowable) or f"nothing: {self.kind} shows all to all"
+            raise PolicyError(f"policy {name}: needs: {needs!r} is not allowed: {allowed}")
+        if len(parameters) > self._room:
+            most = f"at most {self._room}" if self._room else f"none in {self.kind}"
+            raise PolicyError(
+                f"policy {name}: parameters: {', '.join(parameters)} are not allowed: {most}"
+            )
+        for key, value in parameters.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise PolicyError(
+                    f"policy {name}: parameters: {key}: {value!r} is not allowed: a number"
+                )
 
     def stepped(self, name: str) -> Callable[[Factory], Factory]:
         """The decorator for a class whose objects are policies in plain Python."""
@@ -218,7 +265,7 @@ class PolicyBook:
             return self._with_parameters(scheme, policy, rest.split(":"))
         path, separator, function = policy.rpartition(":")
         if separator and path.endswith(".py"):
-            return self._adopt(_load_function(Path(path), function), function)
+            return self._adopt(load_function(Path(path), function), function)
         raise PolicyError(
             f"policy: {policy!r} is not allowed: one of {', '.join(self)}, replay:FILE, or "
             f"FILE.py:FUNCTION.{nearest(policy, self)}"
@@ -237,7 +284,7 @@ class PolicyBook:
     def _with_parameters(self, name: str, words: str, settings: list[str]) -> Policy:
         """An array policy with its parameters set."""
         policy = self._policies[name]
-        values = _settings(name, settings, list(policy.parameters))
+        values = settings_of(name, settings, list(policy.parameters))
         for key, value in values.items():
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise PolicyError(f"policy {name}: {key}: {value!r} is not allowed: a number")
@@ -249,7 +296,7 @@ class PolicyBook:
     def _with_settings(self, name: str, settings: list[str]) -> Policy:
         """A policy with its parameters set, from texts such as ``margin=1.3``."""
         factory = self._factories[name]
-        values = _settings(name, settings, self.parameters(name))
+        values = settings_of(name, settings, self.parameters(name))
         try:
             return factory(**values)
         except SpecError as error:
@@ -269,8 +316,7 @@ class PolicyBook:
 
     def _adopt(self, policy: Any, name: str) -> Policy:
         """Takes a user's class, function of arrays, or function of a decision."""
-        if inspect.isclass(policy):
-            policy = policy()
+        policy = made(getattr(policy, "py_func", policy))  # what Numba compiles is compiled anew
         if self._arguments > 1 and takes(policy, self._arguments):
             return self._array_policy(name, policy)
         if not callable(policy):
@@ -288,56 +334,28 @@ class PolicyBook:
         return adopted
 
 
+def made(policy: Any) -> Any:
+    """An object of a user's class; anything else as it is."""
+    if not inspect.isclass(policy):
+        return policy
+    with blamed(policy):
+        return policy()
+
+
+def begin(policy: Policy, scenario: Any, seed: int) -> None:
+    """Lets a policy that keeps state prepare for a run."""
+    start = getattr(policy, "start", None)
+    if start is not None:
+        with blamed(policy):
+            start(scenario, seed)
+
+
 def takes(policy: Any, arguments: int) -> bool:
     """Whether something is a function, or a method of an object, of so many arguments."""
     is_plain = inspect.isfunction(policy) or inspect.ismethod(policy)
     return is_plain and len(inspect.signature(policy).parameters) == arguments
 
 
-def _settings(name: str, settings: list[str], known: list[str]) -> dict[str, Any]:
-    """The values of texts such as ``margin=1.3``, for the parameters that a policy has."""
-    values = {}
-    for setting in settings:
-        key, separator, value = setting.partition("=")
-        if not separator or key not in known:
-            allowed = ", ".join(f"{one}=..." for one in known) or "none"
-            raise PolicyError(
-                f"policy {name}: {setting!r} is not allowed: {allowed}.{nearest(key, known)}"
-            )
-        try:
-            values[key] = parse_yaml(value)
-        except ValueError:
-            raise PolicyError(
-                f"policy {name}: {setting!r} is not allowed: the value is not YAML"
-            ) from None
-    return values
-
-
 def policy_name(policy: str | Policy) -> str:
     """What to call a policy in tables."""
-    if isinstance(policy, str):
-        return policy
-    name = getattr(policy, "name", None) or getattr(policy, "__name__", None)
-    return str(name or type(policy).__name__)
-
-
-def _load_function(path: Path, name: str) -> Any:
-    """A name from a Python file of the user's."""
-    if not path.is_file():
-        raise PolicyError(f"policy: {path} does not exist")
-    module_name = f"cloudarena_user_{path.stem}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
-        raise PolicyError(f"policy: {path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise PolicyError(
-            f"policy: {path} cannot be loaded: {type(error).__name__}: {error}"
-        ) from None
-    if not hasattr(module, name):
-        names = [key for key, value in vars(module).items() if callable(value)]
-        raise PolicyError(f"policy: {path} has no {name!r}.{nearest(name, names)}")
-    return getattr(module, name)
+    return policy if isinstance(policy, str) else name_of(policy)

@@ -11,9 +11,18 @@ from pydantic_core import PydanticCustomError
 
 from cloudarena.yaml_text import parse_yaml
 
+LONGEST_NAME = 255
+"""Characters of the name of a file or folder: no file system allows more."""
+
 
 def _from_folder(path: Path, info: ValidationInfo) -> Path:
     """Resolves a relative path from the folder of the spec it stands in."""
+    if max(map(len, path.parts), default=0) > LONGEST_NAME:
+        raise PydanticCustomError(
+            "not_allowed",
+            f"a path with a name of {max(map(len, path.parts)):,} characters is not allowed: at "
+            f"most {LONGEST_NAME}",
+        )
     folder = (info.context or {}).get("folder")
     return Path(folder) / path if folder is not None else path
 

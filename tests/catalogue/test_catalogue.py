@@ -49,7 +49,10 @@ def test_a_spec_has_the_documented_defaults():
         "kwh_usd": 0.07,
         "pue": 1.7,
     }
-    assert scenario.machines[0].power.model_dump() == {"idle_w": 120, "busy_w": 185, "r": 1.4}
+    power = {"idle_w": 120, "busy_w": 185, "r": 1.4, "boot_w": None, "off_w": 0}
+    assert scenario.machines[0].power.model_dump() == power
+    assert scenario.off_after_ticks is None
+    assert scenario.boot_ticks == 1
 
 
 @pytest.mark.parametrize(

@@ -215,3 +215,34 @@ def test_help_and_version_end_well(cloudarena):
         code, out, err = cloudarena(*arguments)
         assert (code, err) == (0, "")
         assert out
+
+
+LAZY = """
+def lazy(decision):
+    \"\"\"Refuses every VM.\"\"\"
+    return -1
+"""
+
+
+def test_compare_does_not_crown_who_serves_nothing_unless_asked(cloudarena, tmp_path):
+    (tmp_path / "mine.py").write_text(LAZY)
+    names = f"first-fit,{tmp_path / 'mine.py'}:lazy"
+    arguments = ("compare", "vm/azure-like-10k", *SMALL, "--policies", names, "--replications", "3")
+    _, out, _ = cloudarena(*arguments, "--workers", "1", "--json", "--out", tmp_path / "out")
+    summary = json.loads(out, parse_constant=pytest.fail)
+    written = (tmp_path / "out" / "comparison.json").read_text()
+    assert json.loads(written, parse_constant=pytest.fail) == summary
+    assert summary["confidence"] == 0.95
+    assert summary["ignore_service"] is False
+    _, out, _ = cloudarena(*arguments, "--workers", "1", "--json", "--ignore-service")
+    ignoring = json.loads(out)
+    assert ignoring["ignore_service"] is True
+    assert ignoring["out_of_the_running"] == []
+    if "unserved_share" in summary["metrics"]["first-fit"]:
+        lazy = names.split(",")[1]
+        assert summary["out_of_the_running"] == [lazy]
+        assert summary["winner"] == "first-fit"
+        assert (
+            f"{lazy} leaves 100 % of VMs unserved and is out of the running"
+            in summary["conclusion"]
+        )

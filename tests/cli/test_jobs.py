@@ -66,7 +66,10 @@ def test_policies_are_listed(cloudarena):
     ("arguments", "message"),
     [
         (["--set", "machines[0].cpu=0.5"], "job 'nightly', task 'clean'"),
-        (["--set", "known=[]", "--policy", "sjf"], "policy sjf: needs known: [durations]"),
+        (
+            ["--set", "known=[]", "--policy", "sjf"],
+            "policy sjf: needs known: [estimates] or [durations]",
+        ),
         (["--policy", "drf-user"], "Did you mean 'drf-users'"),
         (["--set", "scheduling_interval=-1"], "scheduling_interval: -1 is not allowed"),
         (["--set", "failures.mtbf_s=1"], "failures: mttr_s: is required"),

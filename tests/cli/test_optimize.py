@@ -148,6 +148,47 @@ def test_shares_in_closed_form(cloudarena, tmp_path):
     assert json.loads(out)["policy"].startswith("fixed:shares=")
 
 
+@pytest.mark.parametrize("vms", [32, 64, 128])
+def test_the_larger_clusters_of_the_catalogue_are_searched_for_shares(cloudarena, vms):
+    options = ("--method", "los", "--rough", 2, "--replications", 5, "--evaluations", 20_000)
+    code, out, err = cloudarena("optimize", f"clusters/ligo-{vms}", *options, "--json")
+    assert (code, err) == (0, "")
+    summary = json.loads(out)
+    assert summary["designs"] > 1000
+    assert sum(summary["chosen"][0]["share"]) == vms
+
+
+def test_too_many_shares_say_how_to_take_a_sample(cloudarena):
+    more = ("clusters/ligo-20", "--set", "vms=64")
+    code, _, err = cloudarena("optimize", *more)
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert "67,945,521 are too many to try each" in err
+    assert "shares: {vms: 64, sample: {hops: 1, uniform: 1000}}" in err
+    options = err[err.index("--set") :].split()
+    assert options == ["--set", "sample.hops=1", "--set", "sample.uniform=1000"]
+    less = ("--method", "los", "--rough", 2, "--replications", 5, "--evaluations", 20_000)
+    code, _, err = cloudarena("optimize", *more, *options, *less)
+    assert code == 0
+
+
+def test_a_study_that_only_compares_policies_says_so(cloudarena, tmp_path):
+    law = {"kind": "gamma", "mean": 1.0, "cv": 0.2}
+    spec = {
+        "scenario": "clusters",
+        "vms": 4,
+        "classes": [{"name": name, "seconds": law, "memory_mb": law} for name in "ab"],
+        "workload": {"source": "inline", "batches": [{"tasks": [5, 9]}]},
+    }
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(spec))
+    code, out, err = cloudarena("optimize", file, "--evaluations", 40, "--workers", 1)
+    assert code == 0
+    told = " ".join((out + err).split())
+    assert "No designs were given: the policies of the scenario were compared." in told
+    assert "To search shares of the VMs, write them into a study, as in `shares: {vms: 20," in told
+
+
 def test_nsga2_without_pymoo_says_how_to_get_it(cloudarena, study, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pymoo", None)
     monkeypatch.setitem(sys.modules, "pymoo.algorithms.moo.nsga2", None)
@@ -191,7 +232,7 @@ def test_kim_nelson_gives_what_it_has_when_evaluations_run_out(cloudarena, study
     ("arguments", "message"),
     [
         (["--method", "los1"], "method: 'los1' is not allowed: one of auto, monte-carlo"),
-        (["--objectives", "cost"], "objectives: 'cost' is not allowed: one of arrived"),
+        (["--objectives", "cost"], "objectives: 'cost' is not allowed: one of unserved_share"),
         (["--evaluations", "3", "--method", "los"], "evaluations: 3 are not enough"),
         (["--compare", "best"], "compare: 'best' is not allowed"),
         (["--set", "tiers=3"], "tiers: 3 is not allowed: a list"),

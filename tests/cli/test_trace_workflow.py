@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from cloudarena.cli import trace_workflow
+from cloudarena.scenarios.workflow.sources import Documents
 from cloudarena.workloads.workflow_files import read_workflow_file
 from cloudarena.workloads.workflow_shapes import draw_workflows
 from cloudarena.workloads.workflows import lay_out
@@ -174,5 +175,107 @@ def test_describe_a_scenario():
     scenario = SimpleNamespace(
         cluster=SimpleNamespace(single_core_speed=mix.single_core_speed),
         load_workload=lambda seed: lay_out(mix.templates, mix.arrivals, mix.which),
+        workload=SimpleNamespace(not_told=lambda seed: (("arrivals", f"seed {seed}"),)),
     )
-    assert trace_workflow.describe_scenario(scenario, 1)["workflows"] == 5
+    figures = trace_workflow.describe_scenario(scenario, 1)
+    assert figures["workflows"] == 5
+    assert figures["not_in_file"] == {"span_s": "seed 1"}
+
+
+DRAWN = {"memory_mean_mb", "memory_max_mb", "parallelism_mean", "parallelism_max", "core_seconds"}
+
+
+def test_what_a_document_does_not_tell_is_marked(cloudarena, tmp_path):
+    trace = tmp_path / "mine.dax"
+    trace.write_text(DAX)
+    code, shown, _ = cloudarena("trace", "describe", trace, "--seed", 3, "--json")
+    assert code == 0
+    marked = json.loads(shown)[str(trace)]["not_in_file"]
+    assert set(marked) == DRAWN | {"span_s"}
+    words = "drawn under seed 3 by the law azure-like for 2 of 2 functions"
+    assert marked["memory_mean_mb"] == words
+    assert marked["core_seconds"] == f"run times times the parallelism, which is {words}"
+    code, shown, _ = cloudarena("trace", "describe", trace, "--seed", 3)
+    lines = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
+    assert "all figures are" not in shown
+    for figure in DRAWN:
+        assert lines[figure].rstrip().endswith("†"), figure
+    for figure in ("functions", "bytes", "runtime_total_s", "critical_path_max_s"):
+        assert "†" not in lines[figure], figure
+    assert "† not in" in shown
+    assert "".join(words.split()) in "".join(shown.split())  # however lines are broken
+
+
+def test_only_what_is_missing_is_marked(cloudarena, tmp_path):
+    """A WfCommons instance that tells the cores of both tasks, and the memory of one."""
+    document = json.loads(WFFORMAT)
+    for task in document["workflow"]["execution"]["tasks"]:
+        task["coreCount"] = 2
+    document["workflow"]["execution"]["tasks"][0]["memoryInBytes"] = 2**28
+    trace = tmp_path / "some.json"
+    trace.write_text(json.dumps(document))
+    _, shown, _ = cloudarena("trace", "describe", trace, "--json")
+    marked = json.loads(shown)[str(trace)]["not_in_file"]
+    assert set(marked) == {"memory_mean_mb", "memory_max_mb", "span_s"}
+    assert marked["memory_max_mb"].endswith("for 1 of 2 functions")
+    out = tmp_path / "set"
+    cloudarena("trace", "convert", "wfcommons", trace, "--resources", "one-core", "--out", out)
+    _, shown, _ = cloudarena("trace", "describe", out, "--json")
+    marked = json.loads(shown)[str(out)]["not_in_file"]
+    assert marked["memory_max_mb"] == "128 MB, set by the law one-core for 1 of 2 functions"
+
+
+def test_marks_survive_conversion_and_come_from_generators_too(cloudarena, tmp_path):
+    alibaba, out = tmp_path / "batch_task.csv", tmp_path / "out"
+    alibaba.write_text(ALIBABA)
+    cloudarena("trace", "convert", "alibaba-2018-workflows", alibaba, "--workers", 2, "--out", out)
+    _, shown, _ = cloudarena("trace", "describe", out, "--json")
+    marked = json.loads(shown)[str(out)]["not_in_file"]
+    assert "at most 2" in marked["parallelism_max"]
+    assert marked["bytes"] == "set to 0"
+    assert "core_seconds" not in marked
+    made = tmp_path / "made"
+    size = ("--functions", 20, "--workflows", 2)
+    cloudarena("trace", "generate", "workflows", *size, "--seed", 4, "--out", made)
+    _, shown, _ = cloudarena("trace", "describe", made, "workflow/demo", "--seed", 2, "--json")
+    figures = json.loads(shown)
+    assert figures[str(made)]["not_in_file"] == {
+        "all": "drawn by the generator of shapes under seed 4"
+    }
+    assert figures["workflow/demo"]["not_in_file"]["all"].endswith("under seed 2")
+    _, shown, _ = cloudarena("trace", "describe", made)
+    assert "†" not in shown
+    assert "all figures are drawn by the generator of shapes under seed 4" in " ".join(
+        shown.split()
+    )
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "scenario: workflow\n"
+        "cluster: {servers: [{name: s, hourly_rate: 1, cold_start_latency: 0,"
+        " numa_nodes: {cpu: 2, memory: 4096}}]}\n"
+        f"workload: {{source: file, path: {out}/workflows.json}}\n"
+    )
+    _, shown, _ = cloudarena("trace", "describe", spec, "--json")
+    assert json.loads(shown)[str(spec)]["not_in_file"] == marked
+
+
+def test_a_function_is_drawn_by_its_name(tmp_path):
+    """Another order of jobs, another document beside it: each function has the same memory."""
+    jobs = [f'<job id="{name}" runtime="2"/>' for name in "abcdef"]
+    for name, order in (("one", jobs), ("two", jobs[::-1])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "w.dax").write_text(f"<adag>{''.join(order)}</adag>")
+    (tmp_path / "other.dax").write_text(f"<adag>{''.join(jobs)}</adag>")
+
+    def drawn(*paths, seed=0):
+        documents = Documents(source="dax", paths=tuple(tmp_path / path for path in paths))
+        workload = documents.load(seed, 10**9)
+        first = 0 if len(paths) == 1 else 6
+        names = workload.function_ids.to_pylist()[first : first + 6]
+        columns = zip(workload.memory_req, workload.parallelism, strict=True)
+        return dict(zip(names, list(columns)[first : first + 6], strict=True))
+
+    assert drawn("one/w.dax") == drawn("two/w.dax") == drawn("other.dax", "one/w.dax")
+    assert drawn("one/w.dax") != drawn("other.dax")
+    assert drawn("one/w.dax") != drawn("one/w.dax", seed=1)
+    assert len(set(drawn("one/w.dax").values())) > 3

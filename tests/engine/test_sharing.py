@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from cloudarena.engine.alarms import alarm_times, first_ring, first_ringing
 from cloudarena.engine.sharing import (
     NONE,
+    Extra,
     Sharing,
     container_speed,
     forecast,
+    forecast_with,
     join,
     leave,
     link,
@@ -182,7 +184,7 @@ def test_those_that_stand_still_go_on_when_they_can() -> None:
     start(sharing, 1, 1.0, Container(2))  # half an operation each, that is none
     assert first_ring(sharing.finishes) == math.inf
     assert sharing.finishing[0] == NONE
-    assert forecast(sharing, 0, NONE, np.zeros(16), NONE) == math.inf
+    assert forecast(sharing, 0, NONE, np.zeros(16)) == math.inf
     leave(sharing, 0, 1, 5.0)
     assert run_out(sharing) == [(7.0, 0)]
 
@@ -192,7 +194,7 @@ def test_more_slots_keep_what_runs() -> None:
     start(sharing, 0, 0.0, Container(2000, 3))
     start(sharing, 1, 0.0, Container(1000, 3))
     grown = with_slots(sharing, 5)
-    assert len(grown.slot_left) == len(grown.trial_left) == 5
+    assert (len(grown.slot_left), len(grown.trial_left)) == (5, 6)
     start(grown, 4, 0.5, Container(500))
     finished = run_out(grown)
     straight = node_of()
@@ -301,6 +303,15 @@ def play(plan: Plan) -> list[float]:
     return finishes
 
 
+def with_extra(
+    sharing: Sharing, coming: int, begins: np.ndarray, container: Container, begin: float
+) -> float:
+    extra = Extra(
+        container.threads, container.allocated, container.required, float(container.work), begin
+    )
+    return float(forecast_with(sharing, 0, coming, begins, extra))
+
+
 @given(plans())
 def test_containers_finish_when_they_finish_in_fractions(plan: Plan) -> None:
     exact = [float(finish) for finish in in_fractions(plan)]
@@ -327,14 +338,27 @@ def test_a_forecast_is_what_happens_if_nothing_else_comes(plan: Plan, seen: int)
         link(sharing, heads, 0, slot)
     extra = others[-1] if others else NONE
     exact = in_fractions(plan)
-    before = [np.copy(values) for values in sharing if isinstance(values, np.ndarray)][:-3]
-    found = forecast(sharing, 0, int(heads[0]), begins, extra)
+    before = [np.copy(values) for values in sharing if isinstance(values, np.ndarray)][:-6]
+    found = (
+        with_extra(sharing, int(heads[0]), begins, plan.starts[extra][1], begins[extra])
+        if others
+        else forecast(sharing, 0, int(heads[0]), begins)
+    )
     assert found == pytest.approx(float(exact[extra] if others else max(exact)), rel=1e-11)
     if others:
         link(sharing, heads, 0, extra)
-        everything = forecast(sharing, 0, int(heads[0]), begins, NONE)
+        everything = forecast(sharing, 0, int(heads[0]), begins)
         assert everything == pytest.approx(float(max(exact)), rel=1e-11)
         unlink(sharing, heads, 0, extra)
-    after = [values for values in sharing if isinstance(values, np.ndarray)][:-3]
+    after = [values for values in sharing if isinstance(values, np.ndarray)][:-6]
     for old, new in zip(before, after, strict=True):
         assert np.array_equal(old, new) or new is sharing.slot_next or new is sharing.slot_before
+
+
+def test_in_a_forecast_who_finishes_makes_room_for_who_begins_at_that_instant() -> None:
+    """Were both there for an instant, two operations a second among three threads would be none."""
+    sharing = node_of(cores=2, speed=1)
+    start(sharing, 0, 0.0, Container(work=5))
+    start(sharing, 1, 0.0, Container(work=2))
+    extra = Container(work=6, threads=2)
+    assert with_extra(sharing, NONE, np.zeros(16), extra, 5.0) == 8.0

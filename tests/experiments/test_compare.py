@@ -66,14 +66,14 @@ def test_the_result_does_not_depend_on_the_workers(scenario):
     one = cloudarena.compare(scenario, ["best-fit", "random"], replications=3, workers=1)
     two = cloudarena.compare(scenario, ["best-fit", "random"], replications=3, workers=2)
     for name, values in one.values.items():
-        assert (values == two.values[name]).all()
+        np.testing.assert_array_equal(values, two.values[name])
     assert one.summary() == two.summary()
 
 
 def test_replication_r_is_the_run_with_seed_plus_r(scenario):
     comparison = cloudarena.compare(scenario, ["first-fit"], replications=3, seed=4, workers=1)
     alone = cloudarena.simulate(scenario, "first-fit", seed=6).metrics
-    assert {name: values[0, 2] for name, values in comparison.values.items()} == alone
+    np.testing.assert_equal({name: row[0, 2] for name, row in comparison.values.items()}, alone)
 
 
 def test_all_policies_see_the_same_requests(scenario):
@@ -86,6 +86,39 @@ def test_all_policies_see_the_same_requests(scenario):
 def test_a_trace_with_policies_that_draw_nothing_is_called_deterministic():
     toy = cloudarena.compare("vm/toy", ["first-fit", "best-fit"], replications=3, workers=1)
     assert toy.is_deterministic
+
+
+def test_bounds_are_kept_and_what_a_policy_saw(scenario, monkeypatch):
+    from cloudarena.contract import Result
+    from cloudarena.measures import AtLeast
+
+    def simulate(scenario, policy, seed, record):
+        metrics = {metric.name: 1.0 for metric in scenario.measures}
+        metrics["energy_kwh"] = AtLeast(5.0) if (policy, seed) == ("random", 1) else 5.0
+        return Result(metrics, {}, "made", seed)
+
+    monkeypatch.setattr("cloudarena.experiments.compare.simulate", simulate)
+    names = ["random", "oracle-ilp"]
+    comparison = cloudarena.compare(scenario, names, replications=2, workers=1)
+    assert {name: flags.tolist() for name, flags in comparison.bounds.items()} == {
+        "energy_kwh": [[False, True], [False, False]]
+    }
+    assert comparison.is_bounded("random", "energy_kwh")
+    assert comparison.saw == {"oracle-ilp": "the future"}
+    assert comparison.table()["energy_kwh_is_at_least"].to_pylist() == [False, True, False, False]
+
+
+def test_who_needs_true_durations_saw_them_if_the_spec_lets_it():
+    saw = {
+        known: cloudarena.compare(
+            cloudarena.load("jobs/alibaba-like-10", {"known": [known]}),
+            ["first-fit", "sjf"],
+            replications=1,
+            workers=1,
+        ).saw
+        for known in ("durations", "estimates")
+    }
+    assert saw == {"durations": {"sjf": "durations"}, "estimates": {}}
 
 
 def test_a_function_can_be_compared_too(scenario):

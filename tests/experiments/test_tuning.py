@@ -146,7 +146,10 @@ def test_without_a_study_all_policies_are_tried():
 
 def test_the_studies_of_the_catalogue():
     assert studies() == [
+        "clusters/ligo-128",
         "clusters/ligo-20",
+        "clusters/ligo-32",
+        "clusters/ligo-64",
         "faas/edge-energy",
         "tiers/rubis-hour",
         "vm/azure-like-10k",

@@ -39,6 +39,14 @@ def test_rewards_sum_to_the_metric_they_stand_for(reward):
     assert info["metrics"][reward] != 0
 
 
+def test_a_second_episode_earns_what_it_would_have_earned_as_the_first():
+    env = small_env()
+    first, _ = play(env, seed=3)
+    second, info = play(env, seed=3)
+    assert second == first
+    assert sum(second) == pytest.approx(info["metrics"]["profit_usd"], rel=1e-9)
+
+
 def test_a_seeded_episode_is_the_run_of_that_seed():
     env = small_env()
     first_valid = lambda decision: int(np.argmax(decision.valid))  # noqa: E731

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import cloudarena
+from cloudarena.contract import Metric
 from cloudarena.experiments.compare import Comparison
 
 TICKS = 2500
@@ -15,6 +16,19 @@ TICKS = 2500
 @pytest.fixture(scope="session")
 def scenario():
     return cloudarena.load("vm/azure-like-10k")
+
+
+@pytest.fixture(scope="session")
+def serving(scenario):
+    """The scenario with the share of work left undone, whichever metrics its kind has."""
+    kind = type(scenario)
+    share = Metric("unserved_share", "part of the VMs that was not served", "lower")
+
+    class Serving(kind):
+        measures = (share, *(one for one in kind.measures if one.name != share.name))
+        highlights = (share.name, *(one for one in kind.highlights if one != share.name))
+
+    return Serving.parse(scenario.model_dump(mode="json"), scenario.name)
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +44,7 @@ def made(scenario):
         values["requests"][:] = 10_000
         values["failed"][:] = np.round(20 + 100 * place + 5 * noise + own)
         values["allocated"] = values["requests"] - values["failed"]
-        values["energy_kwh"] = 9_400 + 10 * noise + own
+        values["energy_kwh_per_core_hour_served"] = 9_400 + 10 * noise + own
         values["profit_usd"] = 170_000 - 5_000 * place + 2_000 * noise + 50 * own
         tick = np.arange(TICKS)
         samples = {

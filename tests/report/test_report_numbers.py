@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloudarena.experiments.compare import Estimate
-from cloudarena.report.numbers import format_estimate, format_number
+from cloudarena.measures import AtLeast
+from cloudarena.report.numbers import UNKNOWN, format_estimate, format_number
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,10 @@ from cloudarena.report.numbers import format_estimate, format_number
         (1.2e-05, "1.2e-05"),
         (-2.2345e-07, "-2.23e-07"),
         (1.5e16, "1.5e+16"),
-        (math.nan, "n/a"),
+        (math.nan, UNKNOWN),
+        (AtLeast(185.0), "> 185"),
+        (AtLeast(9448.1234), "> 9,448.1"),
+        (AtLeast(math.nan), UNKNOWN),
         (math.inf, "∞"),
         (-math.inf, "-∞"),
     ],
@@ -55,6 +59,7 @@ def test_a_number_alone(value, text):
         (0.0, 0.5, "0.00 ± 0.50"),
         (1.2e-05, 3.04e-07, "1.200e-05 ± 3.0e-07"),
         (9e-06, 1.1e-05, "9e-06 ± 1.1e-05"),
+        (0.5, 5e-05, "0.500000 ± 0.000050"),
         (10_000.0, 0.0, "10,000"),
         (9475.844, 0.0, "9,475.8"),
         (9475.844, 1e-9, "9,475.8"),
@@ -78,6 +83,19 @@ def test_a_mean_ends_where_its_interval_does(mean, half, text):
 )
 def test_a_difference_shows_its_sign_but_zero_has_none(mean, half, text):
     assert format_estimate(Estimate(mean, mean - half, mean + half), signed=True) == text
+
+
+@pytest.mark.parametrize(
+    ("estimate", "text"),
+    [
+        (Estimate(125.0, 100.0, math.inf), "> +125"),
+        (Estimate(125.0, math.nan, math.inf), "> +125"),
+        (Estimate(-125.0, -math.inf, -3.0), "< -125"),
+        (Estimate(math.nan, math.nan, math.nan), UNKNOWN),
+    ],
+)
+def test_a_difference_that_is_a_bound_says_so(estimate, text):
+    assert format_estimate(estimate, signed=True) == text
 
 
 @given(st.floats(-1e300, 1e300))

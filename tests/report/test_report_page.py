@@ -12,6 +12,7 @@ import yaml
 import cloudarena
 from cloudarena.errors import CloudarenaError
 from cloudarena.report.html import render_report, write_report
+from cloudarena.report.numbers import UNKNOWN
 from cloudarena.report.page import ECHARTS
 from cloudarena.report.reproduce import reproduction, spec_yaml
 from cloudarena.report.timeline import MAX_POINTS, thin, timelines
@@ -71,7 +72,7 @@ def test_every_highlight_and_energy_and_failures_have_charts(page, comparison):
         for _, attributes in page.elements
         if "data-chart" in attributes
     ]
-    for name in (*comparison.scenario.highlights, "failed", "energy_kwh"):
+    for name in (*comparison.scenario.highlights, "failed", "energy_kwh_per_core_hour_served"):
         assert charts.count(("means", name)) == 1
         assert charts.count(("differences", name)) == 1
     assert charts.count(("time", None)) == len(comparison.scenario.plots)
@@ -161,9 +162,66 @@ def test_equal_values_are_no_difference_and_have_no_leader(made):
 
 def test_a_value_that_is_no_number_does_not_break_the_page(made):
     comparison = made()
-    comparison.values["energy_kwh"][1, 0] = np.nan
+    comparison.values["energy_kwh_per_core_hour_served"][1, 0] = np.nan
     page = Page(render_report(comparison))
-    assert page.data["values"]["energy_kwh"][1][0] is None
+    assert page.data["values"]["energy_kwh_per_core_hour_served"][1][0] is None
+
+
+@pytest.fixture(scope="module")
+def unequal(made, serving):
+    """lazy serves nothing and so has no delay; of worst-fit some VMs were still waiting."""
+    comparison = made(("lazy", "best-fit", "worst-fit"), scenario=serving)
+    comparison.values["unserved_share"][0] = 1.0
+    comparison.values["energy_kwh_per_core_hour_served"][0] = np.nan
+    comparison.values["profit_usd"][0] = 1e9
+    bounds = {"delay_ticks": np.zeros((3, 4), bool)}
+    bounds["delay_ticks"][2, 1] = True
+    comparison.values["delay_ticks"][:] = np.arange(12.0).reshape(3, 4) ** 2
+    return dataclasses.replace(comparison, bounds=bounds)
+
+
+def test_who_is_out_of_the_running_is_marked_and_never_starred(unequal):
+    html = render_report(unequal)
+    page = Page(html)
+    assert page.data["out_of_the_running"] == ["lazy"]
+    assert all("lazy" not in metric["leaders"] for metric in page.data["metrics"])
+    assert html.count("⊘ out of the running</span>") == 1
+    assert "lazy leaves 100 % of VMs unserved and is out of the running" in page.text
+    assert unequal.conclusion() in page.text
+    assert "best-fit wins" in page.text
+
+
+def test_what_has_no_value_is_a_dash_on_the_page_and_null_in_its_data(unequal):
+    page = Page(render_report(unequal))
+    energy = next(m for m in page.data["metrics"] if m["name"] == "energy_kwh_per_core_hour_served")
+    assert energy["estimates"][0]["mean"] is None
+    assert energy["estimates"][0]["text"] == UNKNOWN
+    assert energy["differences"][0]["verdict"] == ""
+    assert UNKNOWN in page.text
+    # All differences from lazy are unknown: there is nothing to draw.
+    drawn = [a["data-metric"] for _, a in page.elements if a.get("data-chart") == "differences"]
+    assert "energy_kwh_per_core_hour_served" not in drawn
+
+
+def test_a_bound_is_shown_as_one_on_the_page_and_in_its_data(unequal):
+    page = Page(render_report(unequal))
+    delay = next(m for m in page.data["metrics"] if m["name"] == "delay_ticks")
+    assert delay["estimates"][2]["text"].startswith("> ")
+    assert (delay["estimates"][2]["bound"], delay["estimates"][2]["high"]) == ("least", None)
+    assert page.data["bounds"]["delay_ticks"][2] == [False, True, False, False]
+
+
+def test_the_level_of_confidence_is_one_and_stated(page, comparison):
+    stated = f"95 % for all {comparison.family.tests} comparisons together (Holm)"
+    assert comparison.family.tests > 1
+    assert page.data["level"] == stated
+    assert stated in page.text
+
+
+def test_the_command_says_that_service_was_ignored(made, serving):
+    ignoring = dataclasses.replace(made(scenario=serving), ignore_service=True)
+    assert "--ignore-service" in reproduction(ignoring).command
+    assert "Work left unserved was ignored, as asked." in Page(render_report(ignoring)).text
 
 
 def test_without_recorded_tables_there_are_no_charts_over_time(made):

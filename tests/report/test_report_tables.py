@@ -6,7 +6,9 @@ import pytest
 from rich.console import Console
 
 from cloudarena.contract import Result
-from cloudarena.report.tables import comparison_tables, distinct_leaders, result_table
+from cloudarena.measures import AtLeast
+from cloudarena.report.numbers import UNKNOWN
+from cloudarena.report.tables import comparison_tables, result_table
 
 TEN = tuple(f"policy-with-number-{k}" for k in range(10))
 
@@ -61,7 +63,7 @@ def test_differences_carry_their_verdict(made):
     differences = text[text.index("Difference from best-fit") :]
     row = next(line for line in differences.splitlines() if line.startswith("failed ↓"))
     assert row.count("worse") == 2
-    row = next(line for line in differences.splitlines() if line.startswith("energy_kwh"))
+    row = next(line for line in differences.splitlines() if line.startswith("energy_kwh_per"))
     assert "no difference" in row
 
 
@@ -88,9 +90,9 @@ def test_replications_that_are_all_the_same_run_are_told(made):
 def test_there_are_no_leaders_where_nobody_falls_behind_or_nothing_is_better(made):
     comparison = made()
     metrics = {metric.name: metric for metric in comparison.scenario.measures}
-    assert distinct_leaders(comparison, metrics["failed"]) == ("best-fit",)
-    assert distinct_leaders(comparison, metrics["killed"]) == ()
-    assert distinct_leaders(comparison, metrics["requests"]) == ()
+    assert comparison.starred(metrics["failed"]) == ("best-fit",)
+    assert comparison.starred(metrics["killed"]) == ()
+    assert comparison.starred(metrics["requests"]) == ()
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
@@ -107,10 +109,45 @@ def test_markup_in_names_is_printed_as_it_is(made):
 
 def test_a_run_shows_each_metric_with_its_meaning(scenario):
     metrics = {metric.name: 0.0 for metric in scenario.measures}
-    metrics.update(requests=10_000, energy_kwh=9448.123, own_metric=np.nan)
+    metrics.update(requests=10_000, energy_kwh=9448.123, own_metric=np.nan, failed=AtLeast(12))
     result = Result(metrics, {}, "vm/azure-like-10k", 5, "best-fit")
     text = squeezed(printed([result_table(result, scenario)], 120))
     assert "vm/azure-like-10k: best-fit, seed 5" in text
     assert "requests 10,000 VM requests that arrived" in text
     assert "energy_kwh 9,448.1 lower energy of all machines" in text
-    assert "own_metric n/a" in text
+    assert f"own_metric {UNKNOWN}" in text
+    assert "failed > 12" in text
+
+
+def test_the_terminal_marks_who_is_out_what_has_no_value_and_what_is_a_bound(made, serving):
+    comparison = made(("lazy", "best-fit", "worst-fit"), scenario=serving)
+    comparison.values["unserved_share"][0] = 1.0
+    comparison.values["income_usd"][0] = np.nan
+    comparison.values["income_usd"][1, 2] = np.nan
+    comparison.values["profit_usd"][0] = 1e9
+    bounds = {"failed": np.array([[False] * 4, [True] * 4, [False] * 4])}
+    comparison = dataclasses.replace(comparison, bounds=bounds)
+    text = printed(comparison_tables(comparison), 120)
+    words = squeezed(text)
+    assert "lazy ⊘" in words
+    assert "⊘ out of the running" in words
+    assert f"{UNKNOWN} there is no value" in words
+    assert "> at least, since work had not finished" in words
+    assert "(3 of 4)" in words
+    row = next(line for line in text.splitlines() if line.startswith("profit_usd"))
+    assert row.count("*") == 1
+    assert row.index("*") > row.index("1,000,000,000")
+    assert "comparisons together (Holm)" in words
+    plain = printed(comparison_tables(comparison), 120, "ascii")
+    assert "lazy x" in plain
+    assert "?" not in plain
+
+
+def test_a_verdict_that_rests_on_no_test_is_told_from_one_that_does(made):
+    comparison = made(replications=3)
+    comparison.values["failed"][:2] = [[5.0] * 3, [9.0] * 3]
+    comparison.values["profit_usd"][:2] = comparison.values["profit_usd"][:2, :1]
+    for name in comparison.values:
+        comparison.values[name][:2] = comparison.values[name][:2, :1]
+    text = squeezed(printed(comparison_tables(comparison), 120))
+    assert "A verdict without ± is no test: the difference is the same in all replications." in text

@@ -101,3 +101,12 @@ def test_setting_2_elos_is_level_with_ilos_at_half_the_decisions(workload, think
 def test_calm_batches_in_excess_give_thinking_no_advantage():
     case = {"seeds": 10, "thinking": 0.5, "information": "oracle", "workload__load": 1.3}
     assert gain(runs("hflc", "elos", **case), runs("hflc", MONTE_CARLO, **case)) < 0.01
+
+
+@pytest.mark.slow
+def test_setting_2_elos_is_ahead_of_ilos_where_it_has_stages_to_split():
+    """Ten times as many batches, and stages of iLOS long enough to hold several regimes."""
+    case = {"seeds": 10, "thinking": 10.0, "information": "oracle", "workload__batches": 1600}
+    ilos, elos = (runs("hfhc", policy, **case) for policy in ("ilos", "elos"))
+    assert gain(elos, ilos) > 0.0
+    assert elos[:, 1].mean() > 1.5 * ilos[:, 1].mean()  # stages were split, not merged

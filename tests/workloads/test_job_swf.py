@@ -60,8 +60,9 @@ def test_by_hand(log, name):
     assert workload.instances.tolist() == [2, 4, 1, 64]
     assert workload.gang.tolist() == [True, True, False, True]
     assert workload.duration.tolist() == [7.5, 50, 9, 60]
-    # Job 2 ran longer than it had requested; jobs 7 and 9 had requested no time.
-    assert workload.estimate.tolist() == [5, 600, 9, 60]
+    # Job 2 ran longer than it had requested; jobs 7 and 9 had requested no time: the longest.
+    assert workload.estimate.tolist() == [5, 600, 600, 600]
+    assert workload.begin_s == 90
     assert workload.demand[:, 0].tolist() == [1, 1, 1, 1]
     assert workload.demand[:, 1].tolist() == [1, 0, 0.5, 0]
     assert workload.parents.size == 0
@@ -76,7 +77,7 @@ def test_by_hand(log, name):
         (line(2, "nan", 1, 1), "submit time: nan is not allowed: a number"),
         (line(2, 5, "inf", 1), "run time: inf is not allowed: a number"),
         (line(2, 5, 1, 1.5), "allocated processors: 1.5 is not allowed: a whole number"),
-        (line(2, 5, 1e11, 1), "run time: 100000000000.0 is not allowed: more than 0 s, at most"),
+        (line(2, 5, 1e11, 1), "run time: 100000000000.0 is not allowed: from 1e-06 s to"),
         (line(2, 5, 1, 1, estimate=1e11), "requested time: 100000000000.0 is not allowed"),
     ],
 )

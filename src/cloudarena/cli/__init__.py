@@ -2,34 +2,74 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
+import traceback
+from typing import Any, NoReturn
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C: 128 and the number of the signal, as shells count."""
 
 
 def main() -> None:
     """Runs the command line. Bad input is one line on standard error and exit code 2."""
+    try:
+        _listen()
+        _run()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _run() -> None:
+    """Runs a command and says what went wrong in one line."""
     import typer
 
-    from cloudarena.cli.app import app
+    from cloudarena.cli import options
+    from cloudarena.cli.app import command
     from cloudarena.cli.usage import UsageError, usage_line
     from cloudarena.errors import CloudarenaError
 
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(command()(prog_name="cloudarena", standalone_mode=False))
     except CloudarenaError as error:
+        if options.wants_traceback:
+            print(getattr(error, "details", "") or traceback.format_exc(), file=sys.stderr, end="")
         _stop(str(error))
     except UsageError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":
-            error.show()
-            sys.exit(error.exit_code)
         _stop(usage_line(error, sys.argv[1:]))
+    except MemoryError as error:
+        _stop(
+            f"memory does not suffice: {str(error) or 'it ran out'}. "
+            "Take a smaller workload, a shorter run, record=none, or fewer --workers"
+        )
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            sys.stderr.close()
+            sys.exit(141)
+        _stop(f"{error.filename or 'a file'}: cannot be used: {error.strerror or error}")
     except typer.Abort:  # interrupted
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
+        sys.exit(INTERRUPTED)
 
 
-def _stop(message: str) -> None:
+def _listen() -> None:
+    """Lets the signals that ask a process to end do so in order: workers and drafts go first."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        with contextlib.suppress(ValueError):  # not in the main thread
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _end)
+
+
+def _end(number: int, frame: Any) -> NoReturn:
+    from cloudarena.errors import Ended
+
+    raise Ended(128 + number)
+
+
+def _stop(message: str) -> NoReturn:
+    from cloudarena.errors import elided
+
     for line in message.splitlines():
-        print(f"error: {line}", file=sys.stderr)
+        print(f"error: {elided(line)}", file=sys.stderr)
     sys.exit(2)

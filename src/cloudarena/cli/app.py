@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from cloudarena import __version__
 from cloudarena.cli import compare, map, metrics, optimize, policies, run, scenarios, trace
+from cloudarena.cli.options import traceback_option
+from cloudarena.cli.usage import Group
 
 app = typer.Typer(
     name="cloudarena",
     help="Which policy should run my cloud, and what will it cost?",
     epilog="Start with: cloudarena compare vm/azure-like-10k --policies best-fit,random",
-    no_args_is_help=True,
+    cls=Group,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -43,3 +46,16 @@ app.command("map")(map.map_command)
 app.command("optimize")(optimize.optimize)
 app.add_typer(metrics.app, name="metrics")
 app.add_typer(trace.app, name="trace")
+
+
+def command() -> Any:
+    """The command line with ``--traceback`` in every command."""
+    whole = get_command(app)
+    waiting = [whole]
+    while waiting:
+        group = getattr(waiting.pop(), "commands", {})
+        for one in group.values():
+            if not hasattr(one, "commands"):
+                one.params.append(traceback_option())
+            waiting.append(one)
+    return whole

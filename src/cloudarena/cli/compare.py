@@ -38,6 +38,18 @@ def compare(
     overrides: Overrides = None,
     workers: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
     every_metric: Annotated[bool, typer.Option("--all", help="Shows every metric.")] = False,
+    ignore_service: Annotated[
+        bool,
+        typer.Option(
+            "--ignore-service", help="Lets a policy win that leaves more work undone than another."
+        ),
+    ] = False,
+    service_margin: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE", help="Lets a policy win that leaves so much more undone, as in 0.001."
+        ),
+    ] = 0.0,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -67,6 +79,8 @@ def compare(
             seed,
             workers,
             progress=lambda done, _: bar.update(task, completed=done),
+            ignore_service=ignore_service,
+            service_margin=service_margin,
         )
     if out is not None:
         _save(comparison, out)
@@ -90,6 +104,6 @@ def _save(comparison: Comparison, out: Path) -> None:
 
     with written_folder(out) as draft:
         write_report(comparison, draft / "report.html")
-        text = json.dumps(comparison.summary(), indent=2)
+        text = json.dumps(comparison.summary(), indent=2, allow_nan=False)
         (draft / "comparison.json").write_text(text + "\n")
         pq.write_table(comparison.table(), draft / "replications.parquet", compression="zstd")

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from cloudarena.cli.options import Json, Out, Seed, listed, people, print_json
+from cloudarena.cli.usage import Group
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from cloudarena.experiments.metric_table import MetricReduction
 
-app = typer.Typer(no_args_is_help=True, help="Which of many metrics need be measured.")
+app = typer.Typer(cls=Group, help="Which of many metrics need be measured.")
 
 
 @app.callback()

@@ -117,6 +117,8 @@ def optimize(
 
     for part in tuning_tables(tuning):
         people().print(part, highlight=False)
+    if tuning.study.note:
+        people().print(tuning.study.note, highlight=False)
     if out is not None:
         people().print(f"wrote {out}/report.html and {out}/winner.yaml", highlight=False)
 

@@ -15,14 +15,63 @@ Spec = Annotated[
     str, typer.Argument(metavar="SPEC", help="A name of the catalogue, or a YAML file.")
 ]
 Seed = Annotated[int, typer.Option(help="Decides everything that is random.")]
+NOT_IN_FILE = "not_in_file"
+"""The key of what ``trace describe`` shows and a trace does not tell: figures, and why."""
 Overrides = Annotated[
     list[str] | None,
     typer.Option(
         "--set", metavar="KEY=VALUE", help="Changes the spec, as in buffer.budget_ticks=6."
     ),
 ]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Writes the results there.")]
+
+
+def writable(folder: Path | None) -> Path | None:
+    """The folder of ``--out``, if it can be written: looked at before anything is computed."""
+    from cloudarena.files import check_writable
+
+    return None if folder is None else check_writable(folder)
+
+
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Writes the results there.", callback=writable),
+]
+TraceFolder = Annotated[
+    Path,
+    typer.Option("--out", metavar="DIR", help="Writes the trace there.", callback=writable),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+
+wants_traceback = False
+"""Whether the user asked for the traceback of an error."""
+
+
+def _note_traceback(wanted: bool) -> None:
+    global wants_traceback
+    wants_traceback = wanted
+
+
+def traceback_option() -> Any:
+    """The option of all commands that shows the traceback of an error besides its line."""
+    from typer.main import get_command
+
+    bare = typer.Typer(add_completion=False)
+
+    @bare.command()
+    def _command(
+        traceback: Annotated[
+            bool,
+            typer.Option(
+                "--traceback",
+                callback=_note_traceback,
+                expose_value=False,
+                help="Shows where an error comes from, such as one in a policy of yours.",
+            ),
+        ] = False,
+    ) -> None: ...
+
+    return next(option for option in get_command(bare).params if option.name == "traceback")
 
 
 def listed(text: str | None) -> list[str]:
@@ -55,6 +104,6 @@ def show_warnings() -> None:
     import warnings
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        notices().print(f"note: {message}", style="yellow", highlight=False)
+        notices().print(f"note: {message}", style="yellow", highlight=False, soft_wrap=True)
 
     warnings.showwarning = show

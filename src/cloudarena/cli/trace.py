@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from cloudarena.cli import trace_jobs, trace_vm, trace_workflow
-from cloudarena.cli.options import Json, Overrides, Seed, people, print_json
+from cloudarena.cli.options import NOT_IN_FILE, Json, Overrides, Seed, people, print_json
+from cloudarena.cli.usage import Group
 from cloudarena.errors import CloudarenaError, TraceError
 
 if TYPE_CHECKING:
@@ -40,24 +41,32 @@ class TraceKind(Protocol):
     def describe_scenario(self, scenario: Scenario, seed: int) -> dict[str, Any]:
         """The figures of a scenario's workload under a seed."""
 
+    def not_told(self, name: str, seed: int) -> dict[str, str]:
+        """The figures that a format or a source does not tell, and where they come from.
+
+        For figures that have no key ``not_in_file`` themselves.
+        """
+
 
 KINDS: tuple[TraceKind, ...] = (trace_vm, trace_jobs, trace_workflow)
 ENDINGS = (".parquet", ".csv", ".csv.gz")
+MARK = "†"
+"""Stands beside figures that are not in the trace."""
 
 app = typer.Typer(
     help="Look at, import and make workloads.",
     epilog="Example: cloudarena trace describe vm/azure-like-10k",
-    no_args_is_help=True,
+    cls=Group,
 )
 convert = typer.Typer(
     help="Import a public trace, as Parquet.",
     epilog="Example: cloudarena trace convert openb --pods openb_pod_list_default.csv --out openb",
-    no_args_is_help=True,
+    cls=Group,
 )
 generate = typer.Typer(
     help="Make a trace from a seed, as Parquet.",
     epilog="Example: cloudarena trace generate azure-like --vms 10000 --out azure-like-10k",
-    no_args_is_help=True,
+    cls=Group,
 )
 app.add_typer(convert, name="convert")
 app.add_typer(generate, name="generate")
@@ -108,7 +117,8 @@ def describe(
     if (vmtable is None) != (readings is None):
         raise CloudarenaError("--vmtable and --readings go together")
     if vmtable is not None and readings is not None:
-        figures[str(vmtable)] = trace_vm.describe_files({"vmtable": vmtable, "readings": readings})
+        files = {"vmtable": vmtable, "readings": readings}
+        figures[str(vmtable)] = {NOT_IN_FILE: {}, **trace_vm.describe_files(files)}
     if not figures:
         raise CloudarenaError(
             "nothing to describe: give a file, a folder, a spec, or --vmtable and --readings"
@@ -132,7 +142,11 @@ def _describe(
     scenario = load(trace, overrides)
     for kind in KINDS:
         if scenario.kind == kind.KIND:
-            return kind.describe_scenario(scenario, seed)
+            source = getattr(scenario.workload, "source", "")  # type: ignore[attr-defined]
+            return {
+                NOT_IN_FILE: kind.not_told(source, seed),
+                **kind.describe_scenario(scenario, seed),
+            }
     raise CloudarenaError(f"{trace}: a {scenario.kind} scenario has no figures to show")
 
 
@@ -147,7 +161,7 @@ def _describe_folder(folder: Path) -> dict[str, Any]:
             if (folder / (name + ending)).is_file()
         }
         if len(files) == len(kind.FILES):
-            return kind.describe_files(files)
+            return {NOT_IN_FILE: {}, **kind.describe_files(files)}
     known = "; ".join(f"{' and '.join(kind.FILES)} for {kind.KIND}" for kind in KINDS)
     raise TraceError(f"{folder}: is not a trace: needed are files ({', '.join(ENDINGS)}): {known}")
 
@@ -156,7 +170,7 @@ def _describe_file(file: Path, file_format: str | None, seed: int) -> dict[str, 
     """The figures of a trace as it was published."""
     from cloudarena.workloads.formats import recognise
 
-    describers = {name: one for kind in KINDS for name, one in kind.DESCRIBERS.items()}
+    describers = {name: (kind, one) for kind in KINDS for name, one in kind.DESCRIBERS.items()}
     name = file_format or recognise(file)
     if name is None:
         raise TraceError(
@@ -164,7 +178,8 @@ def _describe_file(file: Path, file_format: str | None, seed: int) -> dict[str, 
         )
     if name not in describers:
         raise CloudarenaError(f"--format: {name!r} is not allowed: one of {', '.join(describers)}")
-    return describers[name](file, seed)
+    kind, describer = describers[name]
+    return {NOT_IN_FILE: kind.not_told(name, seed), **describer(file, seed)}
 
 
 def _print_figures(figures: Mapping[str, Mapping[str, Any]]) -> None:
@@ -172,16 +187,29 @@ def _print_figures(figures: Mapping[str, Mapping[str, Any]]) -> None:
 
     rows: dict[str, dict[str, str]] = {}
     for trace, values in figures.items():
+        marked = values[NOT_IN_FILE]
         for name, value in values.items():
+            if name == NOT_IN_FILE:
+                continue
+            mark = f" {MARK}" if name in marked else ""
             parts = value.items() if isinstance(value, Mapping) else [("", value)]
             for part, number in parts:
-                rows.setdefault(f"{name} {part}".strip(), {})[trace] = _shown(number)
+                rows.setdefault(f"{name} {part}".strip(), {})[trace] = _shown(number) + mark
     table = Table("figure", box=None, pad_edge=False)
     for trace in figures:
         table.add_column(trace, justify="right", overflow="fold")
     for name, cells in rows.items():
         table.add_row(name, *(cells.get(trace, "") for trace in figures))
     people().print(table, highlight=False)
+    for trace, values in figures.items():
+        reasons: dict[str, list[str]] = {}
+        for name, why in values[NOT_IN_FILE].items():
+            reasons.setdefault(why, []).append(name)
+        for why, names in reasons.items():
+            text = f"{MARK} not in {trace}: {', '.join(names)}: {why}"
+            if names == ["all"]:
+                text = f"{trace}: all figures are {why}"
+            people().print(text, highlight=False)
 
 
 def _shown(number: float) -> str:

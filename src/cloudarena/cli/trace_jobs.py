@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloudarena.cli.options import Json, Seed, people, print_json
+from cloudarena.cli.options import Json, Seed, TraceFolder, people, print_json
 
 if TYPE_CHECKING:
     from cloudarena.contract import Scenario
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 KIND = "jobs"
 FILES: Sequence[str] = ("jobs",)
 
-Folder = Annotated[Path, typer.Option("--out", metavar="DIR", help="Writes the trace there.")]
 Trace = Annotated[Path, typer.Argument(metavar="FILE", help="The trace, plain or .gz.")]
 Jobs = Annotated[int, typer.Option(help="How many jobs arrive.")]
+Estimates = Annotated[
+    str, typer.Option(help="What is said about run times beforehand: exact, modal or factor.")
+]
 Offset = Annotated[int, typer.Option(help="Leaves out so many of the first jobs.")]
 Some = Annotated[int | None, typer.Option("--jobs", help="Takes so many jobs.", show_default="all")]
 
@@ -80,7 +82,7 @@ def _describe_jobs(trace: Path, seed: int) -> dict[str, Any]:
 
 
 def convert_cloudsimpy(
-    trace: Trace, out: Folder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
+    trace: Trace, out: TraceFolder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
 ) -> None:
     """CloudSimPy's list of jobs, such as Alibaba's of 2017; text ids may tell a DAG.
 
@@ -94,7 +96,7 @@ def convert_cloudsimpy(
 
 def convert_alibaba2018(
     trace: Trace,
-    out: Folder,
+    out: TraceFolder,
     status: Annotated[
         str, typer.Option(help="Takes tasks of this status; 'any' takes all.")
     ] = "Terminated",
@@ -113,7 +115,7 @@ def convert_alibaba2018(
 
 
 def convert_swf(
-    trace: Trace, out: Folder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
+    trace: Trace, out: TraceFolder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
 ) -> None:
     """A log of the Parallel Workloads Archive in Standard Workload Format.
 
@@ -126,7 +128,7 @@ def convert_swf(
 
 
 def convert_borg(
-    trace: Trace, out: Folder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
+    trace: Trace, out: TraceFolder, offset: Offset = 0, jobs: Some = None, as_json: Json = False
 ) -> None:
     """InstanceEvents of Google's Borg trace of 2019, JSON lines.
 
@@ -140,7 +142,7 @@ def convert_borg(
 
 def convert_openb(
     pods: Annotated[Path, typer.Option(metavar="FILE", help="The list of pods, CSV or .csv.gz.")],
-    out: Folder,
+    out: TraceFolder,
     offset: Offset = 0,
     jobs: Some = None,
     as_json: Json = False,
@@ -157,12 +159,12 @@ def convert_openb(
 
 def convert_jobs(
     trace: Annotated[Path, typer.Argument(metavar="FILE", help="The table, CSV or Parquet.")],
-    out: Folder,
+    out: TraceFolder,
     offset: Offset = 0,
     jobs: Some = None,
     as_json: Json = False,
 ) -> None:
-    """A job trace in neutral form, checked, sorted and counted from its first job.
+    """A job trace in neutral form, checked and sorted.
 
     Example: cloudarena trace convert jobs my-jobs.csv --out my-trace
     """
@@ -175,9 +177,10 @@ def convert_jobs(
 
 def generate_alibaba_like(
     jobs: Jobs,
-    out: Folder,
+    out: TraceFolder,
     seed: Seed = 0,
     rate: Annotated[float, typer.Option(help="How many times as fast as there.")] = 1.0,
+    estimates: Estimates = "factor",
     as_json: Json = False,
 ) -> None:
     """Jobs like Alibaba's batch jobs of 2017, at any size.
@@ -186,16 +189,17 @@ def generate_alibaba_like(
     """
     from cloudarena.workloads.job_alibaba_like import alibaba_like
 
-    _generated(alibaba_like(jobs, seed, rate), out, as_json)
+    _generated(alibaba_like(jobs, seed, rate), estimates, seed, out, as_json)
 
 
 def generate_lublin_feitelson(
     jobs: Jobs,
-    out: Folder,
+    out: TraceFolder,
     seed: Seed = 0,
     processors: Annotated[int, typer.Option(help="The size of the machine.")] = 128,
     kind: Annotated[str, typer.Option(help="all, batch or interactive.")] = "all",
     rate: Annotated[float, typer.Option(help="How many times as fast as published.")] = 1.0,
+    estimates: Estimates = "modal",
     as_json: Json = False,
 ) -> None:
     """Rigid parallel jobs by the model of Lublin and Feitelson.
@@ -204,15 +208,16 @@ def generate_lublin_feitelson(
     """
     from cloudarena.workloads.job_lublin import lublin_feitelson
 
-    _generated(lublin_feitelson(jobs, seed, processors, kind, rate), out, as_json)
+    _generated(lublin_feitelson(jobs, seed, processors, kind, rate), estimates, seed, out, as_json)
 
 
 def generate_deeprm(
     jobs: Jobs,
-    out: Folder,
+    out: TraceFolder,
     seed: Seed = 0,
     rate: Annotated[float, typer.Option(help="The probability of a job in a step.")] = 0.7,
     step_seconds: Annotated[float, typer.Option(help="The length of a step.")] = 1.0,
+    estimates: Estimates = "factor",
     as_json: Json = False,
 ) -> None:
     """The short and long jobs of DeepRM, each hungry for cpu or for memory.
@@ -221,14 +226,15 @@ def generate_deeprm(
     """
     from cloudarena.workloads.job_deeprm import deeprm
 
-    _generated(deeprm(jobs, seed, rate, step_seconds=step_seconds), out, as_json)
+    _generated(deeprm(jobs, seed, rate, step_seconds=step_seconds), estimates, seed, out, as_json)
 
 
 def generate_tpch_like(
     jobs: Jobs,
-    out: Folder,
+    out: TraceFolder,
     seed: Seed = 0,
     mean_gap: Annotated[float, typer.Option(help="Seconds between jobs on average.")] = 25.0,
+    estimates: Estimates = "factor",
     as_json: Json = False,
 ) -> None:
     """DAGs of stages like TPC-H queries of several sizes.
@@ -237,7 +243,7 @@ def generate_tpch_like(
     """
     from cloudarena.workloads.job_tpch_like import tpch_like
 
-    _generated(tpch_like(jobs, seed, mean_gap), out, as_json)
+    _generated(tpch_like(jobs, seed, mean_gap), estimates, seed, out, as_json)
 
 
 CONVERTERS: Mapping[str, Callable[..., None]] = {
@@ -264,9 +270,32 @@ GENERATORS: Mapping[str, Callable[..., None]] = {
 }
 
 
-def _generated(workload: JobWorkload, out: Path, as_json: bool) -> None:
+NOBODY = {"users": "not told: one user for all", "gang_tasks": "not told: none"}
+NO_EDGES = {"edges": "not told: none"}
+NOT_TOLD: Mapping[str, Mapping[str, str]] = {
+    "cloudsimpy-csv": NOBODY,
+    "alibaba-2018": NOBODY,
+    "swf": {"gang_tasks": "set: the processors of a job start together", **NO_EDGES},
+    "borg-2019": {**NOBODY, **NO_EDGES},
+    "openb-jobs": {**NOBODY, **NO_EDGES},
+    "openb": {**NOBODY, **NO_EDGES},
+}
+"""What formats and sources do not tell, by figure."""
+
+
+def not_told(name: str, seed: int) -> dict[str, str]:
+    """The figures that a format or a source of specs does not tell, and where they come from."""
+    if name in GENERATORS:
+        return {"all": f"drawn by the generator {name} under seed {seed}"}
+    return dict(NOT_TOLD.get(name, {}))
+
+
+def _generated(workload: JobWorkload, estimates: str, seed: int, out: Path, as_json: bool) -> None:
+    from cloudarena.workloads.job_estimates import with_estimates
+
     counts = {"jobs": len(workload.submit), "tasks": len(workload.instances)}
-    _write(workload, counts, out, 0, None, as_json)
+    whole = with_estimates(workload, estimates, seed)  # type: ignore[arg-type]
+    _write(whole, counts, out, 0, None, as_json)
 
 
 def _write(

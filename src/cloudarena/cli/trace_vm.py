@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloudarena.cli.options import Json, Seed, people, print_json
+from cloudarena.cli.options import Json, Seed, TraceFolder, notices, people, print_json
 
 if TYPE_CHECKING:
     from cloudarena.contract import Scenario
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 KIND = "vm"
 FILES: Sequence[str] = ("vmtable", "readings")
 
-Folder = Annotated[Path, typer.Option("--out", metavar="DIR", help="Writes the trace there.")]
 Vmtable = Annotated[Path, typer.Option(metavar="FILE", help="The table of VMs, CSV or .csv.gz.")]
 
 
@@ -44,7 +43,7 @@ def convert_azure_v2(
     readings: Annotated[
         list[Path], typer.Option(metavar="FILE", help="Readings: files, or folders of files.")
     ],
-    out: Folder,
+    out: TraceFolder,
     more_readings: Annotated[
         list[Path] | None,
         typer.Argument(metavar="FILE", help="More readings.", show_default=False),
@@ -67,7 +66,7 @@ def convert_azure_v2(
 
 def convert_openb(
     pods: Annotated[Path, typer.Option(metavar="FILE", help="The list of pods, CSV or .csv.gz.")],
-    out: Folder,
+    out: TraceFolder,
     tick_seconds: Annotated[float, typer.Option(help="The length of a tick.")] = 300.0,
     cpu_percent: Annotated[float, typer.Option(help="How busy every VM is, always.")] = 50.0,
     as_json: Json = False,
@@ -82,10 +81,59 @@ def convert_openb(
     _report(done._asdict(), out, as_json)
 
 
+def convert_maro(
+    out: TraceFolder,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A config.yml: its machines, rules, prices, files."),
+    ] = None,
+    vmtable: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="vmtable.bin, if not the config's.")
+    ] = None,
+    readings: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Readings, if not the config's: .bin files or folders."),
+    ] = None,
+    ticks: Annotated[int, typer.Option(min=1, help="How long a scenario of the config runs.")] = (
+        8638
+    ),
+    as_json: Json = False,
+) -> None:
+    """A topology and binary trace of MARO's vm_scheduling, as a scenario and a trace.
+
+    Example: cloudarena trace convert maro --config config.yml --out azure-10k
+    """
+    import yaml
+
+    from cloudarena.errors import CloudarenaError
+    from cloudarena.scenarios.vm.spec import VmScenario
+    from cloudarena.workloads.maro import scan_maro
+    from cloudarena.workloads.maro_config import read_config
+    from cloudarena.workloads.vm_files import write_vm_files
+
+    topology = None if config is None else read_config(config, ticks)
+    table = vmtable or (topology.vmtable if topology else None)
+    files = readings or (topology.readings if topology else ())
+    if table is None or not files:
+        raise CloudarenaError("which trace? Give --config, or --vmtable and --readings")
+    texts = {}
+    if topology is not None:
+        trace = {"source": "files", "vmtable": "vmtable.parquet", "readings": "readings.parquet"}
+        spec = {**topology.spec, "workload": trace}
+        VmScenario.parse(spec, str(config))
+        texts = {"scenario.yaml": yaml.safe_dump(spec, sort_keys=False)}
+    workload, counts = scan_maro(table, files)
+    write_vm_files(workload, out, texts)
+    notes = topology.notes if topology else ()
+    for note in notes:
+        notices().print(f"note: {note}", highlight=False)
+    _report({"vms": len(workload.created), **counts._asdict()}, out, as_json)
+
+
 def convert_files(
     vmtable: Vmtable,
     readings: Annotated[Path, typer.Option(metavar="FILE", help="The readings.")],
-    out: Folder,
+    out: TraceFolder,
     as_json: Json = False,
 ) -> None:
     """A trace in neutral form as CSV, checked; readings that do not count are left out.
@@ -101,7 +149,7 @@ def convert_files(
 
 def generate_azure_like(
     vms: Annotated[int, typer.Option(help="How many VMs arrive.")],
-    out: Folder,
+    out: TraceFolder,
     seed: Seed = 0,
     concurrent: Annotated[
         float | None, typer.Option(help="How many are alive on average; 8.4 % by default.")
@@ -117,7 +165,7 @@ def generate_azure_like(
     from pydantic import ValidationError
 
     from cloudarena.errors import SpecError, explain
-    from cloudarena.scenarios.vm.spec import AzureLike
+    from cloudarena.scenarios.vm.sources import AzureLike
     from cloudarena.workloads.vm_files import write_vm_files
 
     wanted = {"vms": vms, "concurrent": concurrent, "cpu_percent": cpu_percent, "ticks": ticks}
@@ -135,10 +183,25 @@ DESCRIBERS: Mapping[str, Callable[[Path, int], dict[str, Any]]] = {}
 """A table of VMs says little without its readings, which are other files."""
 CONVERTERS: Mapping[str, Callable[..., None]] = {
     "azure-v2": convert_azure_v2,
+    "maro": convert_maro,
     "openb": convert_openb,
     "files": convert_files,
 }
 GENERATORS: Mapping[str, Callable[..., None]] = {"azure-like": generate_azure_like}
+
+
+CONSTANT = "set: every VM uses the same share of its cores, always"
+NOT_TOLD: Mapping[str, Mapping[str, str]] = {
+    "openb": {"readings": CONSTANT, "cpu_percent_mean": CONSTANT, "categories": "set: by qos"},
+}
+"""What sources do not tell, by figure."""
+
+
+def not_told(name: str, seed: int) -> dict[str, str]:
+    """The figures that a source of specs does not tell, and where they come from."""
+    if name in GENERATORS:
+        return {"all": f"drawn by the generator {name} under seed {seed}"}
+    return dict(NOT_TOLD.get(name, {}))
 
 
 def _report(summary: Mapping[str, int], out: Path, as_json: bool) -> None:

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloudarena.cli.options import Json, Seed, people, print_json
+from cloudarena.cli.options import NOT_IN_FILE, Json, Seed, TraceFolder, people, print_json
 
 if TYPE_CHECKING:
     from cloudarena.contract import Scenario
     from cloudarena.workloads.workflow_timed import TimedWorkflow
-    from cloudarena.workloads.workflows import WorkflowMix, WorkflowTemplate
+    from cloudarena.workloads.workflows import WorkflowMix
 
 KIND = "workflow"
 FILES: Sequence[str] = ("workflows.json",)
 SPEED = 1_000_000_000
 RESOURCES = "azure-like"
 
-Folder = Annotated[Path, typer.Option("--out", metavar="DIR", help="Writes the trace there.")]
 Documents = Annotated[
     list[Path], typer.Argument(metavar="FILE", help="A workflow each, plain or .gz.")
 ]
@@ -42,49 +41,47 @@ Rate = Annotated[float, typer.Option(help="Workflows that arrive in a second on 
 
 
 def describe_files(files: Mapping[str, Path]) -> dict[str, Any]:
-    """The figures of workflows in neutral form."""
+    """The figures of workflows in neutral form, and what their source did not tell."""
     from cloudarena.workloads.workflow_files import read_workflow_file
-    from cloudarena.workloads.workflows import describe, lay_out
 
-    mix = read_workflow_file(files["workflows.json"])
-    return describe(lay_out(mix.templates, mix.arrivals, mix.which), mix.single_core_speed)
+    return _described(read_workflow_file(files["workflows.json"]))
 
 
 def describe_scenario(scenario: Scenario, seed: int) -> dict[str, Any]:
-    """The figures of a scenario's workflows under a seed."""
-    from cloudarena.workloads.workflows import describe
+    """The figures of a scenario's workflows under a seed, and what its source does not tell."""
+    from cloudarena.workloads.workflows import describe, figures_not_told
 
     workload = scenario.load_workload(seed)  # type: ignore[attr-defined]
-    return describe(workload, scenario.cluster.single_core_speed)  # type: ignore[attr-defined]
+    speed = scenario.cluster.single_core_speed  # type: ignore[attr-defined]
+    told = scenario.workload.not_told(seed)  # type: ignore[attr-defined]
+    return {**describe(workload, speed), NOT_IN_FILE: figures_not_told(told)}
+
+
+def _described(mix: WorkflowMix) -> dict[str, Any]:
+    from cloudarena.workloads.workflows import describe, figures_not_told, lay_out
+
+    figures = describe(lay_out(mix.templates, mix.arrivals, mix.which), mix.single_core_speed)
+    return {**figures, NOT_IN_FILE: figures_not_told(mix.not_told)}
 
 
 def _describe_dax(document: Path, seed: int) -> dict[str, Any]:
     from cloudarena.workloads.workflow_dax import read_dax
 
-    return _describe_template(read_dax, document, seed)
+    return _described(_mix(read_dax, [document], RESOURCES, SPEED, seed))
 
 
 def _describe_wfcommons(document: Path, seed: int) -> dict[str, Any]:
     from cloudarena.workloads.workflow_wfformat import read_wfformat
 
-    return _describe_template(read_wfformat, document, seed)
-
-
-def _describe_template(
-    read: Callable[[Path], TimedWorkflow], document: Path, seed: int
-) -> dict[str, Any]:
-    from cloudarena.workloads.workflows import describe, lay_out
-
-    return describe(
-        lay_out(_templates(read, [document], RESOURCES, SPEED, seed), [0.0], [0]), SPEED
-    )
+    return _described(_mix(read_wfformat, [document], RESOURCES, SPEED, seed))
 
 
 def _describe_alibaba2018(trace: Path, seed: int) -> dict[str, Any]:
-    from cloudarena.workloads.workflow_alibaba2018 import load_alibaba2018_workflows
-    from cloudarena.workloads.workflows import describe
+    from cloudarena.workloads.workflow_alibaba2018 import load_alibaba2018_workflows, not_told
+    from cloudarena.workloads.workflows import describe, figures_not_told
 
-    return describe(load_alibaba2018_workflows(trace), SPEED)
+    figures = describe(load_alibaba2018_workflows(trace), SPEED)
+    return {**figures, NOT_IN_FILE: figures_not_told(not_told())}
 
 
 def _describe_workflows(document: Path, seed: int) -> dict[str, Any]:
@@ -93,7 +90,7 @@ def _describe_workflows(document: Path, seed: int) -> dict[str, Any]:
 
 def convert_dax(
     files: Documents,
-    out: Folder,
+    out: TraceFolder,
     resources: Resources = RESOURCES,
     workflows: Some = None,
     arrivals: Arrivals = "poisson",
@@ -108,14 +105,13 @@ def convert_dax(
     """
     from cloudarena.workloads.workflow_dax import read_dax
 
-    templates = _templates(read_dax, files, resources, single_core_speed, seed)
-    mix = _arriving(templates, workflows, arrivals, rate, single_core_speed, seed)
+    mix = _mix(read_dax, files, resources, single_core_speed, seed, workflows, arrivals, rate)
     _write(mix, {}, out, as_json)
 
 
 def convert_wfcommons(
     files: Documents,
-    out: Folder,
+    out: TraceFolder,
     resources: Resources = RESOURCES,
     workflows: Some = None,
     arrivals: Arrivals = "poisson",
@@ -130,14 +126,13 @@ def convert_wfcommons(
     """
     from cloudarena.workloads.workflow_wfformat import read_wfformat
 
-    templates = _templates(read_wfformat, files, resources, single_core_speed, seed)
-    mix = _arriving(templates, workflows, arrivals, rate, single_core_speed, seed)
+    mix = _mix(read_wfformat, files, resources, single_core_speed, seed, workflows, arrivals, rate)
     _write(mix, {}, out, as_json)
 
 
 def convert_alibaba2018(
     trace: Annotated[Path, typer.Argument(metavar="FILE", help="The table, plain or .gz.")],
-    out: Folder,
+    out: TraceFolder,
     status: Annotated[
         str, typer.Option(help="Takes tasks of this status; 'any' takes all.")
     ] = "Terminated",
@@ -157,14 +152,16 @@ def convert_alibaba2018(
     Example: cloudarena trace convert alibaba-2018-workflows batch_task.csv --workflows 1000
     --out alibaba
     """
-    from cloudarena.workloads.workflow_alibaba2018 import load_alibaba2018_workflows
+    from cloudarena.workloads.workflow_alibaba2018 import load_alibaba2018_workflows, not_told
     from cloudarena.workloads.workflows import templates_of
 
     wanted = None if status == "any" else status
     workload = load_alibaba2018_workflows(
         trace, wanted, offset, workflows, workers, machine_memory_mb, single_core_speed
     )
-    mix = templates_of(workload)._replace(single_core_speed=single_core_speed)
+    mix = templates_of(workload)._replace(
+        single_core_speed=single_core_speed, not_told=not_told(workers, machine_memory_mb)
+    )
     _write(mix, {}, out, as_json)
 
 
@@ -175,7 +172,7 @@ def convert_azure_functions(
     templates: Annotated[
         Path, typer.Option(metavar="FILE", help="A workflows.json: what arrives.")
     ],
-    out: Folder,
+    out: TraceFolder,
     trigger: Annotated[
         str | None, typer.Option(help="Takes functions of this trigger.", show_default="all")
     ] = None,
@@ -194,21 +191,23 @@ def convert_azure_functions(
     --out azure
     """
     from cloudarena.workloads.azure_functions import read_invocations
-    from cloudarena.workloads.workflow_arrivals import by_invocations
+    from cloudarena.workloads.workflow_arrivals import by_invocations, invoked
     from cloudarena.workloads.workflow_files import read_workflow_file
 
-    mix = read_workflow_file(templates)
+    read = read_workflow_file(templates)
     invocations = read_invocations(trace, trigger)
-    speed = mix.single_core_speed
+    speed = read.single_core_speed
     mix = by_invocations(
-        mix.templates, invocations, seed, share, first_minute, minutes, spread, speed
+        read.templates, invocations, seed, share, first_minute, minutes, spread, speed
     )
+    told = [row for row in read.not_told if row[0] != "arrivals"]
+    mix = mix._replace(not_told=(*told, ("arrivals", invoked(spread, seed))))
     _write(mix, {"invoked_functions": len(invocations.function)}, out, as_json)
 
 
 def convert_workflows(
     trace: Annotated[Path, typer.Argument(metavar="FILE", help="The file, plain or .gz.")],
-    out: Folder,
+    out: TraceFolder,
     as_json: Json = False,
 ) -> None:
     """Workflows in neutral form, JSON, checked.
@@ -223,7 +222,7 @@ def convert_workflows(
 def generate_workflows(
     functions: Annotated[int, typer.Option(help="How many functions a workflow has.")],
     workflows: Annotated[int, typer.Option(help="How many workflows arrive.")],
-    out: Folder,
+    out: TraceFolder,
     shape: Annotated[
         list[str] | None,
         typer.Option(
@@ -247,7 +246,7 @@ def generate_workflows(
     Example: cloudarena trace generate workflows --shape montage --functions 200 --workflows 100
     --out montage
     """
-    from cloudarena.workloads.workflow_shapes import draw_workflows
+    from cloudarena.workloads.workflow_shapes import draw_workflows, shapes_not_told
 
     mix = draw_workflows(
         shape or ["montage"],
@@ -261,7 +260,7 @@ def generate_workflows(
         resources=resources,
         single_core_speed=single_core_speed,
     )
-    _write(mix, {}, out, as_json)
+    _write(mix._replace(not_told=shapes_not_told(seed)), {}, out, as_json)
 
 
 CONVERTERS: Mapping[str, Callable[..., None]] = {
@@ -280,34 +279,32 @@ DESCRIBERS: Mapping[str, Callable[[Path, int], dict[str, Any]]] = {
 GENERATORS: Mapping[str, Callable[..., None]] = {"workflows": generate_workflows}
 
 
-def _templates(
+def not_told(name: str, seed: int) -> dict[str, str]:
+    """What a source does not tell depends on what is in it, so the figures say it themselves."""
+    return {}
+
+
+def _mix(
     read: Callable[[Path], TimedWorkflow],
     files: Sequence[Path],
     resources: str,
     single_core_speed: int,
     seed: int,
-) -> list[WorkflowTemplate]:
-    from cloudarena.engine.streams import stream
-    from cloudarena.workloads.workflow_timed import template_of
-
-    rng = stream(seed, "resources")
-    return [template_of(read(file), rng, resources, single_core_speed, str(file)) for file in files]
-
-
-def _arriving(
-    templates: Sequence[WorkflowTemplate],
-    workflows: int | None,
-    arrivals: str,
-    rate: float,
-    single_core_speed: int,
-    seed: int,
+    workflows: int | None = None,
+    arrivals: str = "poisson",
+    rate: float = 0.05,
 ) -> WorkflowMix:
-    """Each template once at 0, or workflows by a law of arrivals."""
-    from cloudarena.workloads.workflow_arrivals import at_once, by_law
+    """Documents as templates: each arrives once at 0, or so many by a law of arrivals."""
+    from cloudarena.workloads.workflow_arrivals import arrivals_not_told, at_once, by_law
+    from cloudarena.workloads.workflow_timed import documents_as_templates
 
+    templates, told = documents_as_templates(read, files, resources, single_core_speed, seed)
     if workflows is None:
-        return at_once(templates, single_core_speed)
-    return by_law(templates, workflows, seed, arrivals, rate, single_core_speed)
+        mix = at_once(templates, single_core_speed)
+    else:
+        mix = by_law(templates, workflows, seed, arrivals, rate, single_core_speed)
+    words = arrivals_not_told(workflows, arrivals, rate, seed)
+    return mix._replace(not_told=(*told, ("arrivals", words)))
 
 
 def _write(mix: WorkflowMix, counts: Mapping[str, int], out: Path, as_json: bool) -> None:

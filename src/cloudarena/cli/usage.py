@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from cloudarena.errors import nearest
 
@@ -14,6 +17,18 @@ UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 KINDS = {"integer": "a whole number", "number": "a number", "float": "a number"}
 """What is allowed, by a word of Typer's message."""
+
+
+class Group(TyperGroup):
+    """A command of commands. Without any of them it shows its help as an error: on stderr."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the command line."""
+        if args or ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        with contextlib.redirect_stdout(sys.stderr):
+            self.format_help(ctx, ctx.make_formatter())
+        raise typer.Exit(2)
 
 
 def usage_line(error: Any, arguments: Sequence[str]) -> str:

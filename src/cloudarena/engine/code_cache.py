@@ -10,9 +10,11 @@ docstrings and line numbers change nothing; and two copies of the sources share 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import os
 import pickle
+import re
 import shutil
 import sys
 import tempfile
@@ -20,6 +22,7 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numba
@@ -89,11 +92,11 @@ class ReachCache(FunctionCache):
     @property
     def _cache_file(self) -> _Files:
         if self._opened is None:
-            name = self._py_func.__qualname__.replace("<", "").replace(">", "")
+            name = f"{self._py_func.__module__}.{self._py_func.__qualname__}"
             stamp = fingerprint(self._py_func, self._options)
             self._opened = _Files(
                 cache_path=self._cache_path,
-                filename_base=f"{self._py_func.__module__}.{name[-80:]}-{stamp}",
+                filename_base=f"{re.sub('[^.0-9A-Za-z_-]', '', name)[-120:]}-{stamp}",
                 source_stamp=stamp,
             )
         return self._opened
@@ -103,6 +106,14 @@ class ReachCache(FunctionCache):
         if data is not None:
             self._touch(signature, target_context)
         return data
+
+    def _save_overload(self, signature: Any, data: Any) -> None:
+        """Keeps what was compiled; code that cannot be kept runs all the same.
+
+        Numba also keeps the source, which for code of a notebook or a page may not be there.
+        """
+        with contextlib.suppress(OSError, SyntaxError, TokenError, IndexError):
+            super()._save_overload(signature, data)
 
     def _touch(self, signature: Any, target_context: Any) -> None:
         """Notes that the code was used today."""
@@ -177,7 +188,7 @@ def reached(function: Callable[..., Any]) -> Iterator[bytes]:
         if isinstance(value, types.FunctionType):
             yield f"{value.__module__}.{value.__qualname__}".encode()
             yield _bytecode(value.__code__, value.__doc__)
-            waiting += list(_used(value))[::-1]
+            waiting += list(used_values(value))[::-1]
         else:
             yield _constant(value)
 
@@ -198,7 +209,7 @@ def _bytecode(code: types.CodeType, docstring: str | None) -> bytes:
     return b"\0".join(parts)
 
 
-def _used(function: types.FunctionType) -> Iterator[Any]:
+def used_values(function: types.FunctionType) -> Iterator[Any]:
     """The values of the global names, closure and defaults of a function."""
     code = function.__code__
     names = list(_names(code))
@@ -224,6 +235,8 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 def _constant(value: Any) -> bytes:
     """What a value that is no function contributes to machine code."""
+    if isinstance(value, tuple):
+        return repr(type(value)).encode() + b"\0".join(map(_constant, value))
     if isinstance(value, np.ndarray):
         return f"{value.dtype.descr} {value.shape}".encode() + value.tobytes()
     if isinstance(value, type):

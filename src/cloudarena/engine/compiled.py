@@ -38,6 +38,14 @@ def lean(function: Callable[..., Any]) -> Any:
     return _cached(function, **NO_COUNTS)
 
 
+def released(function: Callable[..., Any]) -> Any:
+    """As ``lean``, for what may take seconds: meanwhile other threads of Python can run.
+
+    Called through ``interrupts.apart``, signals are heard too.
+    """
+    return _cached(function, nogil=True, **NO_COUNTS)
+
+
 def inner(function: Callable[..., Any]) -> Any:
     """As ``lean``, for a function that only compiled code calls: it becomes part of its caller.
 
@@ -67,13 +75,17 @@ def plain(function: Callable[..., Any]) -> Any:
     return register_jitable(**NO_COUNTS)(function)
 
 
-def compiled_as(function: Callable[..., Any], signature: Any, cache: bool = True) -> Any:
+def compiled_as(function: Callable[..., Any], signature: Any, **options: Any) -> Any:
     """Compiles a function for one signature, now, or takes it from the cache.
 
     A kernel that takes a policy needs this: only with an explicit signature is the policy a
     ``FunctionType``, which caches across processes.
     """
-    dispatcher = _cached(function) if cache else numba.njit(function)
+    return settled(_cached(function, **options), signature)
+
+
+def settled(dispatcher: Any, signature: Any) -> Any:
+    """A function that is compiled for one signature, or for its arguments, and for no other."""
     with typeinfer.register_dispatcher(dispatcher):
         dispatcher.compile(signature)
     dispatcher.disable_compile()

@@ -6,6 +6,7 @@ requests in another order still give each the same work (common random numbers).
 
 from __future__ import annotations
 
+import hashlib
 import math
 
 import numpy as np
@@ -21,6 +22,12 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 def make_key(seed: int, purpose: str) -> np.uint64:
     """The key of a purpose, such as ``service``."""
     return np.uint64(stream(seed, purpose).integers(0, 2**63))
+
+
+def name_key(name: str) -> int:
+    """A counter for the numbers of something that has a name, wherever it stands in a list."""
+    digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 2
 
 
 @lean

@@ -23,6 +23,8 @@ from cloudarena.engine.compiled import inlined, inner
 from cloudarena.engine.instants import rounding
 
 NONE = -1
+EXTRA = -2
+"""In a forecast, a container that has no slot."""
 
 
 class Sharing(NamedTuple):
@@ -46,8 +48,11 @@ class Sharing(NamedTuple):
     slot_speed: NDArray[np.float64]
     slot_next: NDArray[np.int64]  # the next of the same list; NONE
     slot_before: NDArray[np.int64]
-    # For forecasts:
-    trial_slot: NDArray[np.int64]
+    # Room for forecasts, one place more than there are slots:
+    trial_slot: NDArray[np.int64]  # EXTRA: none
+    trial_threads: NDArray[np.int64]
+    trial_allocated: NDArray[np.int64]
+    trial_required: NDArray[np.int64]
     trial_left: NDArray[np.float64]
     trial_begin: NDArray[np.float64]
 
@@ -73,9 +78,12 @@ def make_sharing(cores: NDArray[np.int64], core_speed: int, whole: bool, slots: 
         slot_speed=np.zeros(slots),
         slot_next=np.full(slots, NONE),
         slot_before=np.full(slots, NONE),
-        trial_slot=np.zeros(slots, np.int64),
-        trial_left=np.zeros(slots),
-        trial_begin=np.zeros(slots),
+        trial_slot=np.zeros(slots + 1, np.int64),
+        trial_threads=np.zeros(slots + 1, np.int64),
+        trial_allocated=np.zeros(slots + 1, np.int64),
+        trial_required=np.ones(slots + 1, np.int64),
+        trial_left=np.zeros(slots + 1),
+        trial_begin=np.zeros(slots + 1),
     )
 
 
@@ -105,8 +113,20 @@ def thread_speed(sharing: Sharing, node: int, threads: int) -> float:
 @inlined
 def container_speed(sharing: Sharing, slot: int, per_thread: float) -> float:
     """The speed of a container whose threads run at a speed, in operations a second."""
-    own, allocated = sharing.slot_threads[slot], sharing.slot_allocated[slot]
-    required = sharing.slot_required[slot]
+    return speed_with(
+        sharing,
+        sharing.slot_threads[slot],
+        sharing.slot_allocated[slot],
+        sharing.slot_required[slot],
+        per_thread,
+    )
+
+
+@inlined
+def speed_with(
+    sharing: Sharing, own: int, allocated: int, required: int, per_thread: float
+) -> float:
+    """The same of one with so many threads of its own, and so much memory of what it requires."""
     if allocated >= required:
         return per_thread * own
     if sharing.whole:
@@ -205,23 +225,48 @@ def unlink(sharing: Sharing, heads: NDArray[np.int64], node: int, slot: int) -> 
         sharing.slot_before[after] = before
 
 
+class Extra(NamedTuple):
+    """A container that a forecast lets start besides those that are there or on their way."""
+
+    threads: int
+    allocated: int
+    required: int
+    computation: float
+    """Operations."""
+    begin: float
+
+
 @inlined
-def forecast(
-    sharing: Sharing,
-    node: int,
-    coming: int,
-    begins: NDArray[np.float64],
-    extra: int,
-) -> float:
+def forecast(sharing: Sharing, node: int, coming: int, begins: NDArray[np.float64]) -> float:
     """When a node's containers are all done, if nothing else comes.
 
     Args:
-        sharing: the nodes.
+        sharing: the nodes; of it only the room for forecasts changes.
         node: which of them.
         coming: the first of a list of containers that are to start, as ``link`` makes it; NONE.
         begins: when each of those starts, by slot.
-        extra: a container in no list that starts as well; its finish is returned. NONE.
     """
+    return _run_down(sharing, node, _gather(sharing, node, coming, begins))
+
+
+@inlined
+def forecast_with(
+    sharing: Sharing, node: int, coming: int, begins: NDArray[np.float64], extra: Extra
+) -> float:
+    """When an extra container would be done on a node, if nothing else came after it."""
+    count = _gather(sharing, node, coming, begins)
+    sharing.trial_slot[count] = EXTRA
+    sharing.trial_threads[count] = extra.threads
+    sharing.trial_allocated[count] = extra.allocated
+    sharing.trial_required[count] = extra.required
+    sharing.trial_left[count] = extra.computation
+    sharing.trial_begin[count] = extra.begin
+    return _run_down(sharing, node, count + 1)
+
+
+@inner
+def _gather(sharing: Sharing, node: int, coming: int, begins: NDArray[np.float64]) -> int:
+    """Puts the containers that run or are to start into a trial; returns how many there are."""
     count = 0
     slot = sharing.head[node]
     while slot != NONE:
@@ -233,24 +278,47 @@ def forecast(
         _try(sharing, count, slot, begins[slot])
         count += 1
         slot = sharing.slot_next[slot]
-    if extra != NONE:
-        _try(sharing, count, extra, begins[extra])
-        count += 1
-    return _run_down(sharing, node, count, extra)
+    return count
 
 
 @inner
 def _try(sharing: Sharing, place: int, slot: int, begin: float) -> None:
     """Puts a container into a trial; one that runs has begun at minus infinity."""
     sharing.trial_slot[place] = slot
+    sharing.trial_threads[place] = sharing.slot_threads[slot]
+    sharing.trial_allocated[place] = sharing.slot_allocated[slot]
+    sharing.trial_required[place] = sharing.slot_required[slot]
     sharing.trial_left[place] = sharing.slot_left[slot]
     sharing.trial_begin[place] = begin
 
 
 @inner
-def _run_down(sharing: Sharing, node: int, count: int, extra: int) -> float:
+def _trial_speed(sharing: Sharing, place: int, per_thread: float) -> float:
+    """The speed of a container in a trial."""
+    return speed_with(
+        sharing,
+        sharing.trial_threads[place],
+        sharing.trial_allocated[place],
+        sharing.trial_required[place],
+        per_thread,
+    )
+
+
+@inner
+def _drop(sharing: Sharing, place: int, last: int) -> None:
+    """Takes a container out of a trial: the last one takes its place."""
+    sharing.trial_slot[place] = sharing.trial_slot[last]
+    sharing.trial_threads[place] = sharing.trial_threads[last]
+    sharing.trial_allocated[place] = sharing.trial_allocated[last]
+    sharing.trial_required[place] = sharing.trial_required[last]
+    sharing.trial_left[place] = sharing.trial_left[last]
+    sharing.trial_begin[place] = sharing.trial_begin[last]
+
+
+@inner
+def _run_down(sharing: Sharing, node: int, count: int) -> float:
     """Lets the containers of a trial run until all, or the extra one, are done."""
-    slots, left, begin = sharing.trial_slot, sharing.trial_left, sharing.trial_begin
+    left, begin = sharing.trial_left, sharing.trial_begin
     threads, time = sharing.threads[node], sharing.clock[node]
     while count > 0:
         per_thread = thread_speed(sharing, node, threads)
@@ -260,7 +328,7 @@ def _run_down(sharing: Sharing, node: int, count: int, extra: int) -> float:
                 if begin[k] < event:
                     event, finishing = begin[k], NONE
             else:
-                speed = container_speed(sharing, slots[k], per_thread)
+                speed = _trial_speed(sharing, k, per_thread)
                 finish = time + left[k] / speed if speed > 0.0 else np.inf
                 if finish < event or (finish == event and finishing == NONE):
                     event, finishing = finish, k
@@ -269,19 +337,18 @@ def _run_down(sharing: Sharing, node: int, count: int, extra: int) -> float:
         seconds = working_time(sharing, time, event) if event > time else 0.0
         for k in range(count):
             if begin[k] == -np.inf:
-                speed = container_speed(sharing, slots[k], per_thread)
+                speed = _trial_speed(sharing, k, per_thread)
                 left[k] = max(0.0, left[k] - work_in(sharing, speed, seconds))
         time = event
         if finishing != NONE:
-            if slots[finishing] == extra:
+            if sharing.trial_slot[finishing] == EXTRA:
                 return time
-            threads -= sharing.slot_threads[slots[finishing]]
+            threads -= sharing.trial_threads[finishing]
             count -= 1
-            slots[finishing] = slots[count]
-            left[finishing], begin[finishing] = left[count], begin[count]
+            _drop(sharing, finishing, count)
         else:
             for k in range(count):
                 if begin[k] == time:
                     begin[k] = -np.inf
-                    threads += sharing.slot_threads[slots[k]]
+                    threads += sharing.trial_threads[k]
     return time

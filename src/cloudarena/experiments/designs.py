@@ -161,7 +161,7 @@ class DesignSpace(Sequence[Design]):
         if len(grid) > MOST_CHECKED:
             raise SpecError(
                 f"where: {len(grid):,} designs are too many to try each: at most "
-                f"{MOST_CHECKED:,}; take fewer steps, or a sample"
+                f"{MOST_CHECKED:,}; take fewer steps, or a sample: in the study, sample: 1000"
             )
         places = np.arange(len(grid))
         return places[_keep(rules, grid, places)]

@@ -9,7 +9,9 @@ from typing import Any
 
 from cloudarena.catalogue import load
 from cloudarena.contract import Policy, RecordLevel, Result, Scenario
-from cloudarena.policies import policy_name
+from cloudarena.errors import InvalidAction
+from cloudarena.memory import check_memory
+from cloudarena.policies import begin, policy_name
 
 
 def simulate(
@@ -31,9 +33,11 @@ def simulate(
         scenario = load(scenario)
     named = scenario.policy or scenario.default_policy if policy is None else policy
     chosen = scenario.book.resolve(named)
-    prepare = getattr(chosen, "start", None)
-    if prepare is not None:
-        prepare(scenario, seed)
+    begin(chosen, scenario, seed)
+    check_memory(*scenario.memory_needs(record or scenario.record))
     run = scenario.start(seed, record)
-    run.play(chosen)
+    try:
+        run.play(chosen)
+    except InvalidAction as error:
+        raise InvalidAction(f"policy {policy_name(named)}: {error}") from error
     return dataclasses.replace(run.result(), policy=policy_name(named))

@@ -87,6 +87,19 @@ class LoadedStudy(NamedTuple):
         fallback = self.scenario.description if self.scenario is not None else ""
         return self.study.description or fallback
 
+    @property
+    def note(self) -> str:
+        """What a user may not expect: that policies were compared, since nothing else was said."""
+        if self.study.shares is not None or self.study.designs is not None:
+            return ""
+        note = "No designs were given: the policies of the scenario were compared."
+        if self.scenario is not None and self.scenario.kind == "clusters":
+            note += (
+                " To search shares of the VMs, write them into a study, as in `shares: {vms: 20, "
+                "tasks: [300, 90], seconds: [2, 5], memory: [80, 220]}`: docs/optimize-shares.md."
+            )
+        return note
+
     def space(self, seed: int) -> DesignSpace:
         """The designs of a study with a scenario."""
         assert self.scenario is not None

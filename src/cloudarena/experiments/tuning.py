@@ -19,7 +19,7 @@ from cloudarena.contract import Result, Scenario
 from cloudarena.engine.streams import stream
 from cloudarena.errors import CloudarenaError, SpecError, check_choice
 from cloudarena.experiments.designs import Design, DesignSpace
-from cloudarena.experiments.pool import check_workers, compile_once, in_parallel, worker_count
+from cloudarena.experiments.pool import compile_once
 from cloudarena.experiments.simulate import simulate
 from cloudarena.experiments.study import (
     LoadedStudy,
@@ -33,6 +33,7 @@ from cloudarena.optimize import METHODS, Encoding, Objective, Problem, Progress,
 from cloudarena.optimize.checks import Floats, Ints
 from cloudarena.optimize.final_rules import FINAL_RULES
 from cloudarena.optimize.remembered import Remembered
+from cloudarena.parallel import check_workers, in_parallel, worker_count
 
 if TYPE_CHECKING:
     import pyarrow as pa

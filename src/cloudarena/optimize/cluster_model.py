@@ -62,6 +62,11 @@ class ClusterModel(Problem):
     drawn_together = 16
     """Replications whose random numbers come from one stream."""
 
+    how_to_sample = (
+        "in a study, shares: {vms: 64, sample: {hops: 1, uniform: 1000}}; on the command line, "
+        "--set sample.hops=1 --set sample.uniform=1000"
+    )
+
     def __init__(
         self,
         shares: Compositions | ArrayLike,

@@ -18,6 +18,7 @@ from cloudarena.engine.streams import stream
 from cloudarena.errors import SpecError, check_choice
 from cloudarena.optimize.checks import Floats, Ints, check_whole
 from cloudarena.optimize.moments import Moments, moments_of, no_moments
+from cloudarena.parallel import in_parallel, worker_count
 
 Direction = Literal["minimise", "maximise"]
 Function: TypeAlias = Callable[[Any, np.random.Generator], float | Sequence[float] | Floats]
@@ -62,6 +63,8 @@ class Problem(ABC):
     objectives: tuple[Objective, ...]
     common_random_numbers: bool = True
     """Whether replication r is the same randomness for all designs."""
+    how_to_sample: str = "in a study, sample: 1000"
+    """What a user writes to look at some of the designs only."""
 
     @abstractmethod
     def simulate(self, designs: Ints, replications: Ints) -> Floats:
@@ -124,7 +127,7 @@ class Problem(ABC):
         if self.size > MOST_DESIGNS:
             raise SpecError(
                 f"designs: {self.size:,} are too many to try each: at most {MOST_DESIGNS:,}; "
-                "take a sample of them"
+                f"take a sample of them: {self.how_to_sample}"
             )
         return np.arange(self.size)
 
@@ -204,18 +207,17 @@ class FunctionProblem(Problem):
         if self.workers == 1 or len(pairs) < 2:
             values = self._call(pairs)
         else:
-            from joblib import Parallel, cpu_count, delayed
-
-            workers = cpu_count() if self.workers == -1 else self.workers
-            size = max(1, -(-len(pairs) // (4 * workers)))
-            values = []
-            for part in Parallel(n_jobs=workers)(
-                delayed(self._call)(pairs[start : start + size])
-                for start in range(0, len(pairs), size)
-            ):
-                values += part
+            size = max(1, -(-len(pairs) // (4 * worker_count(self.workers))))
+            begins = range(0, len(pairs), size)
+            parts = [(begin, pairs[begin : begin + size]) for begin in begins]
+            found = dict(in_parallel(self._part, parts, self.workers))
+            values = [row for begin in begins for row in found[begin]]
         shape = (len(designs), len(replications), len(self.objectives))
         return np.array(values, np.float64).reshape(shape)
+
+    def _part(self, begin: int, pairs: list[tuple[int, int]]) -> tuple[int, list[Floats]]:
+        """The values of some pairs, with the place of the first: parts come in any order."""
+        return begin, self._call(pairs)
 
     def _call(self, pairs: list[tuple[int, int]]) -> list[Floats]:
         return [self._values(design, replication) for design, replication in pairs]
@@ -248,6 +250,7 @@ class Subset(Problem):
         self.size = len(self.numbers)
         self.objectives = problem.objectives
         self.common_random_numbers = problem.common_random_numbers
+        self.how_to_sample = problem.how_to_sample
 
     def simulate(self, designs: Ints, replications: Ints) -> Floats:
         """The values in the whole problem."""
@@ -270,6 +273,7 @@ class SomeObjectives(Problem):
         self.size = problem.size
         self.objectives = tuple(objectives)
         self.common_random_numbers = problem.common_random_numbers
+        self.how_to_sample = problem.how_to_sample
         names = [objective.name for objective in problem.objectives]
         self._columns = [names.index(objective.name) for objective in objectives]
 

@@ -24,6 +24,7 @@ class Remembered(Problem):
         self.size = problem.size
         self.objectives = problem.objectives
         self.common_random_numbers = problem.common_random_numbers
+        self.how_to_sample = problem.how_to_sample
         self._known: dict[tuple[int, int], Floats] = {}
 
     def design(self, number: int) -> Any:

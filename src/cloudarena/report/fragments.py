@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from html import escape
@@ -9,31 +10,33 @@ from html import escape
 from cloudarena import __version__
 from cloudarena.contract import Metric
 from cloudarena.experiments.compare import CONFIDENCE, Comparison
-from cloudarena.report.numbers import format_estimate
+from cloudarena.report.numbers import UNKNOWN
 from cloudarena.report.reproduce import reproduction
 from cloudarena.report.tables import (
     DETERMINISTIC_NOTE,
+    OUT,
+    confidence_text,
     count,
-    distinct_leaders,
+    difference_text,
+    mean_text,
     seeds_text,
     shown_metrics,
 )
 
-ALWAYS_DRAWN = ("failed", "energy_kwh")
-"""Drawn wherever they are measured: what a policy saves must be seen beside what it drops."""
 _DIRECTIONS = {"higher": "↑ higher is better", "lower": "↓ lower is better", None: ""}
 _MARKS = {"better": "✓", "worse": "✕", "no difference": "≈"}
 
 
 def breakable(text: str) -> str:
-    """Text as HTML, that may go on in a new line between the parameters of a policy."""
-    return re.sub(r":(?=\S)", ":<wbr>", escape(text))
+    """Text as HTML that may go on in a new line between parameters, or the words of a long name."""
+    words = re.sub(r":(?=\S)", ":<wbr>", escape(text))
+    return re.sub(r"\w{25,}", lambda name: name[0].replace("_", "_<wbr>"), words)
 
 
 def drawn_metrics(comparison: Comparison) -> list[Metric]:
-    """The metrics with a chart: the headline, the highlights, and those drawn always."""
+    """The metrics with a chart: the headline and the highlights, with what was left undone."""
     scenario = comparison.scenario
-    names = dict.fromkeys((scenario.headline, *scenario.highlights, *ALWAYS_DRAWN))
+    names = dict.fromkeys((scenario.headline, *scenario.highlights))
     known = {metric.name: metric for metric in scenario.measures}
     return [known[name] for name in names if name in known]
 
@@ -74,7 +77,8 @@ def notes(comparison: Comparison) -> list[str]:
 def metrics_table(comparison: Comparison) -> str:
     """A row for each metric, a column for each policy; metrics that are no highlights fold away."""
     heads = "".join(
-        f'<th scope="col"><span class="key" data-policy="{k}"></span>{escape(name)}</th>'
+        f'<th scope="col"{_out_class(comparison, name)}><span class="key" data-policy="{k}"></span>'
+        f"{escape(name)}{_out_chip(comparison, name)}</th>"
         for k, name in enumerate(comparison.policies)
     )
     rows = "".join(
@@ -98,10 +102,7 @@ def mean_charts(comparison: Comparison, metrics: Iterable[Metric]) -> str:
     """A frame for each metric's means; the script draws into it."""
     figures = []
     for metric in metrics:
-        values = (
-            f"{name} {format_estimate(comparison.estimate(name, metric.name))}"
-            for name in comparison.policies
-        )
+        values = (f"{name} {mean_text(comparison, name, metric)}" for name in comparison.policies)
         figures.append(_figure("means", metric, f"{metric.name} by policy: {'; '.join(values)}"))
     return "".join(figures)
 
@@ -109,12 +110,20 @@ def mean_charts(comparison: Comparison, metrics: Iterable[Metric]) -> str:
 def difference_charts(
     comparison: Comparison, metrics: Iterable[Metric], named: bool = False
 ) -> str:
-    """A frame for each metric's paired differences; ``named`` says from which policy."""
+    """A frame for each metric's paired differences, if there are any.
+
+    Args:
+        comparison: what to show.
+        metrics: which of its metrics.
+        named: says in the title from which policy they differ.
+    """
     figures = []
-    first = comparison.policies[0]
+    first, *others = comparison.policies
     for metric in metrics:
+        if all(math.isnan(comparison.difference(one, metric.name).mean) for one in others):
+            continue
         values = (
-            f"{name} {format_estimate(comparison.difference(name, metric.name), signed=True)} "
+            f"{name} {difference_text(comparison, name, metric)} "
             f"{comparison.verdict(name, metric)}".strip()
             for name in comparison.policies[1:]
         )
@@ -170,27 +179,40 @@ def reading_guide(comparison: Comparison) -> str:
     items = [
         "Replication r of every policy runs on the same work (common random numbers). So "
         "differences are taken pair by pair, which removes the noise the policies share.",
-        f"± is half the width of Student's {level} confidence interval of the mean over "
-        f"{count(comparison.replications, 'replication')}.",
-        f"<b>Better</b> and <b>worse</b>: the {level} interval of the paired difference from "
-        f"<code>{first}</code> leaves out zero. <b>No difference</b>: it holds zero. Each verdict "
-        "stands alone; among many metrics, a few differ by chance.",
-        "A <b>★</b> marks the best mean and every policy that cannot be told from it, with the "
-        "level raised for the number of comparisons (Bonferroni).",
+        f"± behind a mean is half the width of its {level} confidence interval (Student's) over "
+        f"{count(comparison.replications, 'replication')}, each by itself.",
+        f"<b>Better</b> and <b>worse</b>: the paired difference from <code>{first}</code> is more "
+        f"than chance. All verdicts of this page have one level, {confidence_text(comparison)}: "
+        "the probability that any of them is wrong is below "
+        f"{100 - 100 * CONFIDENCE:g} %. The interval of a difference is at the level at which it "
+        "was tested, so it leaves out zero exactly where there is a verdict. <b>No difference</b>: "
+        "it cannot be told from zero.",
+        "A difference without ± is the same in all replications: it is compared as it is, and "
+        "says nothing about other work.",
+        "A <b>★</b> marks the best mean and every policy that cannot be told from it, by the same "
+        "tests.",
+        "Service comes first: a policy with a higher <code>unserved_share</code> than another, by "
+        f"the same tests, is <b>out of the running</b> ({OUT}): it gets no ★, is on no front and "
+        "does not win, whatever else it saves. <code>--ignore-service</code> ranks it all the "
+        "same.",
+        f"A <b>{UNKNOWN}</b> stands where there is no value, such as the mean over nothing served; "
+        "<b>&gt; x</b> is a lower bound, since some work had not finished. Who has no value does "
+        "not lead, and a bound is never called the lower of two.",
     ]
     return "".join(f"<li>{item}</li>" for item in items)
 
 
 def _metric_row(comparison: Comparison, metric: Metric) -> str:
-    leaders = distinct_leaders(comparison, metric)
+    leaders = comparison.starred(metric)
     cells = []
     for policy in comparison.policies:
-        text = format_estimate(comparison.estimate(policy, metric.name))
-        mean, _, half_width = text.partition(" ± ")
+        mean, _, half_width = escape(mean_text(comparison, policy, metric)).partition(" ± ")
         interval = f' <span class="half">± {half_width}</span>' if half_width else ""
         star = '<span class="star" title="leads">★</span>' if policy in leaders else ""
+        mark = f" {OUT}" if policy in comparison.out_of_the_running else ""
+        kind = ' class="leads"' if star else _out_class(comparison, policy)
         cells.append(
-            f'<td data-label="{escape(policy)}"{" class=leads" if star else ""}>'
+            f'<td data-label="{escape(policy)}{mark}"{kind}>'
             f'<span class="mean">{star}{mean}'
             f"{interval}</span>{_difference_line(comparison, policy, metric)}</td>"
         )
@@ -198,9 +220,20 @@ def _metric_row(comparison: Comparison, metric: Metric) -> str:
     kind = "" if metric.name in comparison.scenario.highlights else ' class="more"'
     return (
         f'<tr{kind}><th scope="row"><span class="tip" tabindex="0" data-tip="{escape(tip)}">'
-        f'{escape(metric.name)}</span><span class="way">{_DIRECTIONS[metric.better]}</span>'
+        f'{breakable(metric.name)}</span><span class="way">{_DIRECTIONS[metric.better]}</span>'
         f'<span class="meaning">{escape(metric.description)}</span></th>{"".join(cells)}</tr>'
     )
+
+
+def _out_class(comparison: Comparison, policy: str) -> str:
+    return ' class="out"' if policy in comparison.out_of_the_running else ""
+
+
+def _out_chip(comparison: Comparison, policy: str) -> str:
+    """What stands below the name of a policy that is out of the running."""
+    if policy not in comparison.out_of_the_running:
+        return ""
+    return f'<span class="chip">{OUT} out of the running</span>'
 
 
 def _difference_line(comparison: Comparison, policy: str, metric: Metric) -> str:
@@ -208,7 +241,9 @@ def _difference_line(comparison: Comparison, policy: str, metric: Metric) -> str
         return ""
     if policy == comparison.policies[0]:
         return '<span class="difference">reference</span>'
-    difference = format_estimate(comparison.difference(policy, metric.name), signed=True)
+    if math.isnan(comparison.difference(policy, metric.name).mean):
+        return ""
+    difference = escape(difference_text(comparison, policy, metric))
     verdict = comparison.verdict(policy, metric)
     if not verdict:
         return f'<span class="difference">{difference}</span>'

@@ -12,10 +12,10 @@ from cloudarena import __version__
 from cloudarena.experiments.compare import CONFIDENCE, Comparison, Estimate
 from cloudarena.files import write_text
 from cloudarena.report import fragments
-from cloudarena.report.numbers import format_estimate, format_number
+from cloudarena.report.numbers import format_number
 from cloudarena.report.page import asset, render_page
 from cloudarena.report.reproduce import SPEC_FILE, spec_yaml
-from cloudarena.report.tables import distinct_leaders
+from cloudarena.report.tables import confidence_text, difference_text, mean_text
 from cloudarena.report.timeline import timelines
 
 
@@ -34,6 +34,7 @@ def render_report(comparison: Comparison) -> str:
     metrics = fragments.drawn_metrics(comparison)
     headline, others = metrics[:1], metrics[1:]
     several = len(comparison.policies) > 1
+    answer, *reasons = comparison.sentences()
     sections = Template(asset("report.html")).substitute(
         table=fragments.metrics_table(comparison),
         metric_count=len(scenario.measures),
@@ -56,7 +57,8 @@ def render_report(comparison: Comparison) -> str:
         kind="report",
         title=scenario.name,
         description=scenario.description,
-        conclusion=comparison.conclusion(),
+        conclusion=answer,
+        reasons=reasons,
         notes=fragments.notes(comparison),
         facts=fragments.facts(comparison),
         hero=fragments.mean_charts(comparison, headline)
@@ -79,19 +81,28 @@ def report_data(comparison: Comparison) -> dict[str, Any]:
         "seed": comparison.seed,
         "confidence": CONFIDENCE,
         "headline": scenario.headline,
+        "level": confidence_text(comparison),
         "conclusion": comparison.conclusion(),
+        "out_of_the_running": list(comparison.out_of_the_running),
         "metrics": [
             {
                 "name": metric.name,
                 "description": metric.description,
                 "better": metric.better,
-                "leaders": list(distinct_leaders(comparison, metric)),
+                "leaders": list(comparison.starred(metric)),
                 "estimates": [
-                    _estimate(comparison.estimate(policy, metric.name)) for policy in policies
+                    _estimate(
+                        comparison.estimate(policy, metric.name),
+                        mean_text(comparison, policy, metric),
+                    )
+                    for policy in policies
                 ],
                 "differences": [
                     {
-                        **_estimate(comparison.difference(policy, metric.name), signed=True),
+                        **_estimate(
+                            comparison.difference(policy, metric.name),
+                            difference_text(comparison, policy, metric),
+                        ),
                         "verdict": comparison.verdict(policy, metric),
                     }
                     for policy in policies[1:]
@@ -103,6 +114,7 @@ def report_data(comparison: Comparison) -> dict[str, Any]:
             name: [[_number(value) for value in row] for row in rows.tolist()]
             for name, rows in comparison.values.items()
         },
+        "bounds": {name: flags.tolist() for name, flags in comparison.bounds.items()},
         "trade_offs": [
             {**pair._asdict(), "front": [policies.index(name) for name in comparison.front(pair)]}
             for pair in scenario.trade_offs
@@ -111,12 +123,14 @@ def report_data(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _estimate(estimate: Estimate, signed: bool = False) -> dict[str, Any]:
-    low, high = (format_number(end, estimate.half_width) for end in estimate[1:])
+def _estimate(estimate: Estimate, text: str) -> dict[str, Any]:
+    half_width = estimate.half_width
+    ends = [format_number(end, half_width) for end in estimate[1:] if math.isfinite(half_width)]
     return {
         **{key: _number(value) for key, value in estimate._asdict().items()},
-        "text": format_estimate(estimate, signed),
-        "range": "" if math.isnan(estimate.low) else f"{low} to {high}",
+        "text": text,
+        "range": " to ".join(ends),
+        "bound": "least" if estimate.is_at_least else "most" if estimate.is_at_most else "",
     }
 
 

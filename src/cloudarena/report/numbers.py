@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import math
 
-from cloudarena.experiments.compare import Estimate
+from cloudarena.experiments.estimates import ROUNDING, Estimate
+from cloudarena.measures import AtLeast
 
-UNKNOWN = "n/a"
+UNKNOWN = "\N{EN DASH}"
+"""What stands where there is no number, such as the mean over nothing."""
 _SCIENTIFIC_BELOW = 1e-4
 _SCIENTIFIC_FROM = 1e15
-_EXACT = 1e-9
-"""Half-widths below this part of the mean are the noise of floating point, not of the runs."""
 
 
 def format_number(value: float, half_width: float | None = None) -> str:
     """Writes a number: ``10,000``, ``9,448.1``, ``0.157``, ``1.2e-05``.
 
     Whole numbers stay whole. With the half-width of an interval the number ends at the second
-    significant digit of the half-width; without one it has about four significant digits.
+    significant digit of the half-width; without one it has about four significant digits. What is
+    only a lower bound has a ``>`` before it.
     """
     if math.isnan(value):
         return UNKNOWN
+    if isinstance(value, AtLeast):
+        return f"> {format_number(float(value), half_width)}"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    if half_width is not None and half_width > _EXACT * abs(value):
+    if half_width is not None and half_width > ROUNDING * abs(value):
         return _to_half_width(value, half_width)
     size = abs(value)
     if size >= _SCIENTIFIC_FROM:
@@ -38,11 +41,16 @@ def format_number(value: float, half_width: float | None = None) -> str:
 def format_estimate(estimate: Estimate, signed: bool = False) -> str:
     """Writes a mean and its interval: ``9,476 ± 21``; ``signed`` shows a plus, for differences.
 
-    Without an interval, or when all replications agree, the mean stands alone.
+    Without an interval, or when all replications agree, the mean stands alone; a bound is written
+    as ``> 9,476`` or ``< 9,476``, and what is not known as a dash.
     """
     half_width = estimate.half_width
     sign = "+" if signed and estimate.mean > 0 else ""
-    if math.isnan(half_width) or half_width <= _EXACT * abs(estimate.mean):
+    if math.isnan(estimate.mean):
+        return UNKNOWN
+    if estimate.is_at_least or estimate.is_at_most:
+        return f"{'>' if estimate.is_at_least else '<'} {sign}{format_number(estimate.mean)}"
+    if math.isnan(half_width) or half_width <= ROUNDING * abs(estimate.mean):
         return sign + format_number(estimate.mean)
     mean = format_number(estimate.mean, half_width)
     if not any(digit in mean for digit in "123456789"):

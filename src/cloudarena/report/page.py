@@ -23,6 +23,7 @@ def render_page(
     title: str,
     description: str,
     conclusion: str,
+    reasons: Sequence[str] = (),
     notes: Sequence[str],
     facts: Sequence[tuple[str, str]],
     hero: str,
@@ -35,9 +36,10 @@ def render_page(
 
     Args:
         kind: what the page is, as its head says.
-        title: plain text, as are the description, the conclusion and the notes.
+        title: plain text, as are the description, the conclusion, its reasons and the notes.
         description: what was simulated.
         conclusion: the answer in a sentence.
+        reasons: further sentences of the answer.
         notes: what the reader must know before believing it.
         facts: terms, and as HTML what made the answer.
         hero: HTML, as are the sections: the charts beside the conclusion.
@@ -55,6 +57,7 @@ def render_page(
         title=escape(title),
         description=escape(description),
         conclusion=breakable(conclusion),
+        reasons="".join(f'<p class="reason">{breakable(one)}</p>' for one in reasons),
         notes="".join(f'<p class="note">{escape(note)}</p>' for note in notes),
         facts="".join(f"<div><dt>{escape(term)}</dt><dd>{text}</dd></div>" for term, text in facts),
         hero=hero,

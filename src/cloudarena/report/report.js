@@ -4,6 +4,8 @@
   const MARKS = { better: "✓ ", worse: "✕ ", "no difference": "≈ ", "": "" };
   const FEW_REPLICATIONS = 100;
   const SHOWN_ROWS = 500;
+  const isOut = (name) => data.out_of_the_running.includes(name);
+  const label = (name) => (isOut(name) ? "⊘ " : "") + name;
 
   /* A row for each policy: the interval as a line with ends, the mean, and each replication. */
   function dotOption(rows, zeroLine) {
@@ -15,10 +17,11 @@
         series.push({
           type: "scatter", symbol: "circle", symbolSize: 4, symbolOffset: [0, 9], silent: true, z: 2,
           itemStyle: { color: row.colour, opacity: 0.55 },
-          data: row.points.map((value) => [value, place]),
+          data: row.points.filter((value) => value !== null).map((value) => [value, place]),
         });
       }
-      if (row.low !== null) {
+      if (row.mean === null) return;
+      if (row.low !== null && row.high !== null) {
         series.push({
           type: "line", symbol: "rect", symbolSize: [2, 11], silent: true, z: 3,
           lineStyle: { color: row.colour, width: 2 }, itemStyle: { color: row.colour },
@@ -26,15 +29,27 @@
         });
       }
       series.push({
-        type: "scatter", symbol: row.shape, symbolSize: 11, z: 4,
+        type: "scatter", z: 4, symbolSize: 11,
+        ...(row.bound ? { symbol: "triangle", symbolRotate: row.bound === "least" ? -90 : 90 } : { symbol: row.shape }),
         itemStyle: row.hollow ? { color: theme.surface, borderColor: row.colour, borderWidth: 2, opacity: 1 }
           : { color: row.colour, borderColor: theme.surface, borderWidth: 1, opacity: 1 },
         data: [[row.mean, place]],
-        markLine: zeroLine && place === 0 ? {
-          silent: true, symbol: "none", label: { show: false },
-          lineStyle: { color: theme.text, type: "solid", width: 1 }, data: [{ xAxis: 0 }],
-        } : undefined,
       });
+    });
+    /* In a series of its own, lest it go with a policy that has no value. */
+    if (zeroLine) series.push({
+      type: "line", data: [], markLine: {
+        silent: true, symbol: "none", label: { show: false },
+        lineStyle: { color: theme.text, type: "solid", width: 1 }, data: [{ xAxis: 0 }],
+      },
+    });
+    /* Words for each row without a value. */
+    const missing = rows.flatMap((row, place) => (row.mean === null ? [place] : []));
+    const middle = extent(rows, zeroLine);
+    if (missing.length) series.push({
+      type: "scatter", symbolSize: 1, silent: true, itemStyle: { color: "transparent" },
+      label: { show: true, formatter: "no value", color: theme.muted, fontSize: 12, position: "inside" },
+      data: missing.map((place) => [middle.min + (middle.max - middle.min) * (zeroLine ? 0.75 : 0.5), place]),
     });
     return {
       animation: false,
@@ -68,9 +83,8 @@
     return { min: low - air, max: high + air };
   }
 
-  function tooltipText(name, estimate, extra) {
-    const range = estimate.range &&
-      `<br><span style="opacity:.75">${Math.round(data.confidence * 100)}% interval: ${encode(estimate.range)}</span>`;
+  function tooltipText(name, estimate, extra, level) {
+    const range = estimate.range && `<br><span style="opacity:.75">${level}: ${encode(estimate.range)}</span>`;
     return `<b>${encode(name)}</b><br>${encode(estimate.text)}${extra ? " " + encode(extra) : ""}${range}`;
   }
 
@@ -78,11 +92,20 @@
     const values = data.values[metric.name];
     return dotOption(data.policies.map((name, k) => ({
       ...metric.estimates[k],
-      name: (metric.leaders.includes(name) ? "★ " : "") + name,
+      name: (metric.leaders.includes(name) ? "★ " : "") + label(name), hollow: isOut(name),
       colour: policyColour(k), shape: SHAPES[turn(k)],
       points: data.replications <= FEW_REPLICATIONS ? values[k] : [],
-      tooltip: tooltipText(name, metric.estimates[k], metric.leaders.includes(name) ? "★" : ""),
+      tooltip: tooltipText(
+        label(name), metric.estimates[k], metric.leaders.includes(name) ? "★" : isOut(name) ? "out of the running" : "",
+        `${Math.round(data.confidence * 100)} % interval`,
+      ),
     })), false);
+  }
+
+  /* The difference of two values; none where one is missing, and 0 where it is rounding. */
+  function minus(value, other) {
+    if (value === null || other === null) return null;
+    return Math.abs(value - other) <= 1e-9 * Math.max(Math.abs(value), Math.abs(other)) ? 0 : value - other;
   }
 
   function differencesOption(metric) {
@@ -94,8 +117,8 @@
         ...difference,
         name: MARKS[verdict] + name,
         colour: theme.verdicts[verdict], shape: verdict === "worse" ? "diamond" : "circle", hollow: verdict === "no difference",
-        points: data.replications <= FEW_REPLICATIONS ? values[k + 1].map((value, r) => value - values[0][r]) : [],
-        tooltip: tooltipText(name, difference, verdict),
+        points: data.replications <= FEW_REPLICATIONS ? values[k + 1].map((value, r) => minus(value, values[0][r])) : [],
+        tooltip: tooltipText(name, difference, verdict, "interval at the level of the test"),
       };
     }), true);
   }
@@ -160,7 +183,7 @@
   const isWide = (means) => Math.min(...means) > 0 && Math.max(...means) > WIDE * Math.min(...means);
   function tradeOffOption(pair) {
     const onAxis = (estimates) => {
-      const means = estimates.map(({ mean }) => mean), wide = isWide(means);
+      const means = estimates.map(({ mean }) => mean).filter((mean) => mean !== null), wide = isWide(means);
       const least = wide ? Math.min(...means) / 2 : -Infinity;
       const kept = estimates.map((one) => ({ ...one, low: one.low === null ? null : Math.max(one.low, least) }));
       return [kept, wide ? "log" : "value"];
@@ -177,13 +200,15 @@
     }];
     data.policies.forEach((name, k) => {
       const colour = policyColour(k), { mean: x } = across[k], { mean: y } = up[k];
-      if (across[k].low !== null) series.push(line([[across[k].low, y], [across[k].high, y]], colour));
-      if (up[k].low !== null) series.push(line([[x, up[k].low], [x, up[k].high]], colour));
-      const label = { show: true, formatter: name, position: "right", color: theme.text, fontSize: 12 };
+      if (x === null || y === null) return;
+      if (across[k].low !== null && across[k].high !== null) series.push(line([[across[k].low, y], [across[k].high, y]], colour));
+      if (up[k].low !== null && up[k].high !== null) series.push(line([[x, up[k].low], [x, up[k].high]], colour));
+      const words = { show: true, formatter: label(name), position: "right", color: theme.text, fontSize: 12 };
       series.push({
-        type: "scatter", name, symbol: SHAPES[turn(k)], symbolSize: 12, z: 4, data: [[x, y]], label,
+        type: "scatter", name, symbol: SHAPES[turn(k)], symbolSize: 12, z: 4, data: [[x, y]], label: words,
         labelLayout: { hideOverlap: false, moveOverlap: "shiftY" },
-        itemStyle: { color: colour, borderColor: theme.surface, borderWidth: 1, opacity: 1 },
+        itemStyle: isOut(name) ? { color: theme.surface, borderColor: colour, borderWidth: 2, opacity: 1 }
+          : { color: colour, borderColor: theme.surface, borderWidth: 1, opacity: 1 },
       });
     });
     const axis = (name, gap, type) => ({
@@ -199,7 +224,7 @@
         ...tooltipStyle(), trigger: "item",
         formatter: ({ seriesName }) => {
           const k = data.policies.indexOf(seriesName);
-          return `<b>${encode(seriesName)}</b><br>${encode(pair.x)} ${encode(across[k].text)}<br>${encode(pair.y)} ${encode(up[k].text)}`;
+          return `<b>${encode(label(seriesName))}</b><br>${encode(pair.x)} ${encode(across[k].text)}<br>${encode(pair.y)} ${encode(up[k].text)}`;
         },
       },
       series,
@@ -250,14 +275,17 @@
   }));
 
   /* Every replication, as a table when asked for, and as a file. */
-  const HEADS = ["policy", "replication", "seed", ...data.metrics.map((metric) => metric.name)];
+  const NAMES = data.metrics.map((metric) => metric.name), BOUNDED = Object.keys(data.bounds);
+  const HEADS = ["policy", "replication", "seed", ...NAMES];
   function* replicationRows() {
     for (const [k, policy] of data.policies.entries()) {
       for (let r = 0; r < data.replications; r++) {
-        yield [policy, r, data.seed + r, ...data.metrics.map((metric) => data.values[metric.name][k][r])];
+        yield [k, r, [policy, r, data.seed + r, ...NAMES.map((name) => data.values[name][k][r])]];
       }
     }
   }
+  const cellText = (value, name, k, r) =>
+    value === null ? "\u2013" : (data.bounds[name]?.[k][r] ? "> " : "") + number(value);
   const replications = document.getElementById("replications");
   replications.addEventListener("toggle", () => {
     const holder = replications.querySelector(".scroll");
@@ -267,14 +295,14 @@
     HEADS.forEach((text) => { head.appendChild(document.createElement("th")).textContent = text; });
     const body = table.createTBody();
     let shown = 0;
-    for (const row of replicationRows()) {
+    for (const [k, r, row] of replicationRows()) {
       if (shown++ === SHOWN_ROWS) {
         body.insertRow().insertCell().textContent = `The first ${SHOWN_ROWS} rows; the CSV file has all.`;
         break;
       }
       const line = body.insertRow();
       row.forEach((value, column) => {
-        line.insertCell().textContent = column > 2 && value !== null ? number(value) : value ?? "";
+        line.insertCell().textContent = column > 2 ? cellText(value, HEADS[column], k, r) : value;
       });
     }
   });
@@ -284,7 +312,10 @@
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   offerDownloads({
-    "replications.csv": () => [HEADS, ...replicationRows()].map((row) => row.map(csvField).join(",") + "\n").join(""),
+    "replications.csv": () => [
+      [...HEADS, ...BOUNDED.map((name) => `${name}_is_at_least`)],
+      ...[...replicationRows()].map(([k, r, row]) => [...row, ...BOUNDED.map((name) => data.bounds[name][k][r])]),
+    ].map((row) => row.map(csvField).join(",") + "\n").join(""),
     "scenario.yaml": () => document.getElementById("spec").textContent,
   });
 })();

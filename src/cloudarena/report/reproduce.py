@@ -44,6 +44,10 @@ def reproduction(comparison: Comparison) -> Reproduction:
             words += ["--set", change]
     words += ["--policies", ",".join(comparison.policies)]
     words += ["--replications", str(comparison.replications), "--seed", str(comparison.seed)]
+    if comparison.ignore_service:
+        words.append("--ignore-service")
+    if comparison.service_margin:
+        words += ["--service-margin", repr(comparison.service_margin)]
     known = set(comparison.scenario.book)
     own = [name for name in comparison.policies if name not in known and ":" not in name]
     if own:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
@@ -12,12 +13,14 @@ from rich.text import Text
 
 from cloudarena.contract import Metric, Result, Scenario
 from cloudarena.experiments.compare import CONFIDENCE, Comparison
-from cloudarena.report.numbers import format_estimate, format_number
+from cloudarena.report.numbers import UNKNOWN, format_estimate, format_number
 
 __all__ = ["comparison_tables", "format_number", "result_table"]
 
 LEADER = "bold green"
 VERDICT_STYLES = {"better": "green", "worse": "red", "no difference": "dim"}
+OUT = "⊘"
+"""Stands behind the name of a policy that is out of the running."""
 GAP = 2
 """Columns of the terminal between two columns of a table."""
 ARROWS = {"higher": "↑", "lower": "↓", None: ""}
@@ -25,7 +28,7 @@ DETERMINISTIC_NOTE = (
     "All replications gave the same numbers, as they do when the work is recorded and the policies "
     "draw nothing: one replication says as much, and the intervals have no width."
 )
-_ASCII = str.maketrans({"±": "+/-", "↑": "^", "↓": "v", "∞": "inf"})
+_ASCII = str.maketrans({"±": "+/-", "↑": "^", "↓": "v", "∞": "inf", UNKNOWN: "-", OUT: "x"})
 
 
 def comparison_tables(comparison: Comparison, every_metric: bool = False) -> list[RenderableType]:
@@ -40,6 +43,8 @@ def comparison_tables(comparison: Comparison, every_metric: bool = False) -> lis
     parts.append(_Words(_legend(comparison, metrics), "dim"))
     if len(comparison.policies) > 1:
         parts.append(_differences(comparison, metrics))
+        legend = _verdict_legend(comparison, metrics)
+        parts += [_Words(legend, "dim")] if legend else []
     if comparison.is_deterministic:
         parts.append(_Words(DETERMINISTIC_NOTE, "yellow"))
     parts.append(_Words(comparison.conclusion(), "bold"))
@@ -75,12 +80,23 @@ def shown_metrics(scenario: Scenario, every_metric: bool) -> list[Metric]:
     return first + others if every_metric else first
 
 
-def distinct_leaders(comparison: Comparison, metric: Metric) -> tuple[str, ...]:
-    """The leaders of a metric with a direction; none when no policy falls behind."""
-    if metric.better is None:
-        return ()
-    leaders = comparison.leaders(metric)
-    return leaders if len(leaders) < len(comparison.policies) else ()
+def mean_text(comparison: Comparison, policy: str, metric: Metric) -> str:
+    """A mean with its interval, and on how many replications it rests if not on all."""
+    text = format_estimate(comparison.estimate(policy, metric.name))
+    return text + _rests_on(comparison, comparison.counted(policy, metric.name))
+
+
+def difference_text(comparison: Comparison, policy: str, metric: Metric) -> str:
+    """The difference of a policy from the first, likewise."""
+    pair = comparison.pair(policy, metric.name)
+    return format_estimate(pair.difference, signed=True) + _rests_on(comparison, pair.replications)
+
+
+def confidence_text(comparison: Comparison) -> str:
+    """The one level of all verdicts: ``95 % for all 72 comparisons together (Holm)``."""
+    tests = comparison.family.tests
+    together = f" for all {tests} comparisons together (Holm)" if tests > 1 else ""
+    return f"{100 * CONFIDENCE:g} %{together}"
 
 
 def seeds_text(comparison: Comparison) -> str:
@@ -184,14 +200,16 @@ class _Words:
 def _means(comparison: Comparison, metrics: list[Metric]) -> _Adaptive:
     cells = []
     for metric in metrics:
-        leaders = distinct_leaders(comparison, metric)
+        leaders = comparison.starred(metric)
         row = []
         for policy in comparison.policies:
-            text = format_estimate(comparison.estimate(policy, metric.name))
+            text = mean_text(comparison, policy, metric)
             leads = policy in leaders
-            row.append(Text(text + (" *" if leads else "  "), LEADER if leads else ""))
+            style = "dim" if policy in comparison.out_of_the_running else ""
+            row.append(Text(text + (" *" if leads else "  "), LEADER if leads else style))
         cells.append(row)
-    grid = _Grid("metric", _labels(comparison, metrics), _names(comparison.policies), cells)
+    names = _names(comparison, comparison.policies)
+    grid = _Grid("metric", _labels(comparison, metrics), names, cells)
     return _Adaptive("", [grid, grid.transposed()])
 
 
@@ -202,15 +220,14 @@ def _differences(comparison: Comparison, metrics: list[Metric]) -> _Adaptive:
         for metric in metrics:
             row = []
             for policy in comparison.policies[1:]:
-                estimate = comparison.difference(policy, metric.name)
                 verdict = comparison.verdict(policy, metric)
-                cell = Text(format_estimate(estimate, signed=True))
+                cell = Text(difference_text(comparison, policy, metric))
                 if verdict:
                     cell.append(separator + verdict, VERDICT_STYLES[verdict])
                 row.append(cell)
             cells.append(row)
         labels = _labels(comparison, metrics)
-        grid = _Grid("metric", labels, _names(comparison.policies[1:]), cells)
+        grid = _Grid("metric", labels, _names(comparison, comparison.policies[1:]), cells)
         layouts += [grid, grid.transposed()]
     return _Adaptive(f"Difference from {comparison.policies[0]}, pair by pair", layouts)
 
@@ -223,8 +240,14 @@ def _labels(comparison: Comparison, metrics: list[Metric]) -> list[Text]:
     ]
 
 
-def _names(policies: Sequence[str]) -> list[Text]:
-    return [Text(policy) for policy in policies]
+def _names(comparison: Comparison, policies: Sequence[str]) -> list[Text]:
+    out = comparison.out_of_the_running
+    return [Text(f"{one} {OUT}", "red") if one in out else Text(one) for one in policies]
+
+
+def _rests_on(comparison: Comparison, runs: int) -> str:
+    """On how many replications a number rests, if on some and not on all."""
+    return f" ({runs} of {comparison.replications})" if 0 < runs < comparison.replications else ""
 
 
 def _title(comparison: Comparison) -> str:
@@ -235,12 +258,38 @@ def _title(comparison: Comparison) -> str:
 
 def _legend(comparison: Comparison, metrics: list[Metric]) -> str:
     words = []
-    if comparison.replications > 1 and not comparison.is_deterministic:
-        words.append(f"mean ± half of the {CONFIDENCE:.0%} interval")
+    several = comparison.replications > 1
+    if several and not comparison.is_deterministic:
+        words.append(f"mean ± half of its {100 * CONFIDENCE:g} % interval")
     words.append("↑ higher is better, ↓ lower is better")
-    if any(distinct_leaders(comparison, metric) for metric in metrics):
+    if any(comparison.starred(metric) for metric in metrics):
         words.append("* the best, and what cannot be told from it")
+    if comparison.out_of_the_running:
+        words.append(f"{OUT} out of the running")
+    shown = {metric.name for metric in metrics}
+    if any(np.isnan(comparison.values[name]).any() for name in shown):
+        words.append(f"{UNKNOWN} there is no value")
+    if shown & set(comparison.bounds):
+        words.append("> at least, since work had not finished")
     return "; ".join(words)
+
+
+def _verdict_legend(comparison: Comparison, metrics: list[Metric]) -> str:
+    """What the verdicts rest on: the level, and which of them rest on no test."""
+    pairs = [
+        comparison.pair(policy, metric.name)
+        for metric in metrics
+        if metric.better
+        for policy in comparison.policies[1:]
+    ]
+    words = []
+    if comparison.family.tests:
+        words.append(f"Verdicts, and ± of differences: {confidence_text(comparison)}.")
+        if any(pair.basis == "constant" and pair.sign for pair in pairs):
+            words.append(
+                "A verdict without ± is no test: the difference is the same in all replications."
+            )
+    return " ".join(words)
 
 
 def _width(text: Text) -> int:

@@ -21,6 +21,7 @@ BURSTINESS, BURST_SHARE, BURST_SECONDS = 10.0, 0.1, 60.0
 AMPLITUDE = 0.8
 MOST_ARRIVALS = 10**8
 """More would not fit into memory with what arrives."""
+MOST_BURSTS = 10_000_000
 SPREADS = ("uniform", "even")
 
 
@@ -96,6 +97,12 @@ def bursty(
     calm_rate = rate / (1 - burst_share + burst_share * burstiness)
     rates = np.array([calm_rate, burstiness * calm_rate])
     lengths = np.array([burst_seconds * (1 - burst_share) / burst_share, burst_seconds])
+    span = horizon if count is None else count / rate
+    if span / lengths.sum() > MOST_BURSTS:
+        raise SpecError(
+            f"rate: {rate:g} is not allowed: in {span:.3g} s there are more than {MOST_BURSTS:,} "
+            f"bursts of {burst_seconds:g} s"
+        )
     state = int(rng.random() < burst_share)
     # Time is stretched so that one arrival comes in a unit: there it is a plain Poisson process.
     epochs = None if count is None else _epochs(rng, count, math.inf)

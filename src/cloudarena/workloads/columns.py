@@ -32,8 +32,8 @@ def is_parquet(path: Path) -> bool:
 
 
 def place(path: Path, row: int, header: bool = True) -> str:
-    """Names a row of a file: the line of a CSV, the row of a Parquet."""
-    if is_parquet(path):
+    """Names a row of a file: the line of a CSV, the row of a Parquet or of a binary file."""
+    if is_parquet(path) or path.suffix == ".bin":
         return f"{path}, row {row + 1}"
     for number, (line, _) in enumerate(_csv_rows(path)):
         if number == row + header:

@@ -11,7 +11,12 @@ from typing import NamedTuple
 from cloudarena.engine.laws import Law, log_normal
 from cloudarena.errors import SpecError, check_choice, nearest
 from cloudarena.workloads.faas_devices import Accelerator, device_named
-from cloudarena.workloads.faas_figures import EXECUTION_TIMES, RESOURCE_USE, START_TIMES
+from cloudarena.workloads.faas_figures import (
+    EXECUTION_TIMES,
+    NOTES,
+    RESOURCE_USE,
+    START_TIMES,
+)
 
 MB, MIB = 10**6, 2**20
 WORKERS = 4
@@ -150,6 +155,13 @@ def resource_use(image: str, device: str) -> ResourceUse | None:
     if not runs_on(image, device):
         return None
     return ResourceUse(*RESOURCE_USE[image][_figures_device(image, device)])
+
+
+def figures_note(image: str, device: str) -> str | None:
+    """What one should know before comparing an image's figures on a device with others."""
+    if not runs_on(image, device):
+        return None
+    return NOTES.get((image, _figures_device(image, device)))
 
 
 def start_time(device: str) -> Law:

@@ -139,7 +139,7 @@ def alibaba_like(jobs: int, seed: int, rate: float = 1.0) -> JobWorkload:
     first = np.cumsum(tasks) - tasks
     return assemble(
         job_ids=pa.array(np.arange(1, jobs + 1)),
-        submit=submit,
+        submit=submit - submit[0],
         job=job,
         task_ids=pa.array(np.arange(len(job)) - first[job] + 1),
         instances=instances.astype(np.int64),

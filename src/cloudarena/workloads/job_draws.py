@@ -9,13 +9,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.errors import SpecError
-from cloudarena.workloads.jobs import JobWorkload, assemble
+from cloudarena.workloads.jobs import MOST_JOBS, JobWorkload, assemble
 
 
 def check_parameters(jobs: int, **positive: float) -> None:
-    """Raises unless there is a job to draw and all the other parameters are more than 0."""
-    if jobs < 1:
-        raise SpecError(f"jobs: {jobs} is not allowed: at least 1")
+    """Raises unless there are jobs to draw, and all the other parameters are more than 0."""
+    if not 1 <= jobs <= MOST_JOBS:
+        raise SpecError(f"jobs: {jobs} is not allowed: from 1 to {MOST_JOBS:,}")
     for name, value in positive.items():
         if not (value > 0 and math.isfinite(value)):
             raise SpecError(f"{name}: {value:g} is not allowed: a number more than 0")
@@ -29,11 +29,11 @@ def single_task_jobs(
     duration: NDArray[np.float64],
     gang: NDArray[np.bool_] | None = None,
 ) -> JobWorkload:
-    """Jobs of one task each, numbered from 1."""
+    """Jobs of one task each, numbered from 1, in order of submission, the first at 0 s."""
     none = np.zeros(len(submit))
     return assemble(
         job_ids=pa.array(np.arange(1, len(submit) + 1)),
-        submit=submit,
+        submit=submit - submit[0],
         job=np.arange(len(submit)),
         task_ids=pa.array(np.ones(len(submit), np.int64)),
         instances=instances,

@@ -8,9 +8,9 @@ As Parquet or CSV (also gzipped), with the columns
   and for how long it runs at speed 1;
 
 and any of disk, gpu (0 where empty), user (a whole number, or a name; the same in all rows of a
-job), estimate_s (what its user said it would take; the duration where empty), gang (true when
-all instances must start at once; false where empty) and parents (the names of the tasks it waits
-for, with spaces or ``;`` between them).
+job), estimate_s (what was said beforehand that it would take; the longest of the file where empty),
+gang (true when all instances must start at once; false where empty) and parents (the names of the
+tasks it waits for, with spaces or ``;`` between them).
 
 Jobs may stand in any order, their rows too; those of a job stay in their order, and jobs of the
 same time in that of their first rows. Two tasks of a job may have one name: as a parent it stands
@@ -123,7 +123,7 @@ def job_table(workload: JobWorkload) -> pa.Table:
     return pa.table(
         {
             "job": workload.job_ids.take(pa.array(owner)),
-            "submit_s": workload.submit[owner],
+            "submit_s": workload.begin_s + workload.submit[owner],
             "task": workload.task_ids,
             "instances": workload.instances,
             "cpu": workload.demand[:, 0],
@@ -132,7 +132,7 @@ def job_table(workload: JobWorkload) -> pa.Table:
             "disk": workload.demand[:, 2],
             "gpu": workload.demand[:, 3],
             "user": workload.user[owner],
-            "estimate_s": workload.estimate,
+            "estimate_s": pa.array(workload.estimate, mask=np.isnan(workload.estimate)),
             "gang": workload.gang,
             "parents": _parents(workload),
         }
@@ -159,7 +159,7 @@ def _sizes(table: pa.Table) -> tuple[NDArray[Any], ...]:
 
     demand = [column("cpu", np.nan), column("memory", np.nan), column("disk", 0), column("gpu", 0)]
     duration = column("duration_s", np.nan)
-    estimate = column("estimate_s", duration)
+    estimate = column("estimate_s", np.nan)
     return column("instances", np.nan), np.column_stack(demand), duration, estimate
 
 

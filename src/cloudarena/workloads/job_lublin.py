@@ -15,7 +15,8 @@ program ``m_lublin99.c``, whose parameters and details these are:
   proportion to gamma(anum, bnum) over half-hours 11 to 58. It starts at midnight.
 
 As in the program, times are whole seconds. A job is a gang of as many instances of one cpu as it
-has processors; it holds no memory. There are no users, and estimates are exact.
+has processors; it holds no memory. There are no users; estimates are
+drawn apart (see ``job_estimates``).
 """
 
 from __future__ import annotations

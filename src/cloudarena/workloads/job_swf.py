@@ -6,8 +6,9 @@ be gzipped. A line is a job of one task.
 - A rigid job of ``p`` processors is a gang: ``p`` instances of one cpu each that start at once,
   on any machines. (One instance of ``p`` cpus would need one machine of that size.)
 - ``p`` is the number of allocated processors or, where that is not known, of requested ones.
-- The duration is the run time, the estimate the requested time or, where there is none, the run
-  time. A log may hold jobs that ran longer than they had requested: they stay as they are.
+- The duration is the run time, the estimate the requested time. Where a log has requested times,
+  jobs without one get the longest. A log may hold jobs that ran longer than they had requested:
+  they stay as they are.
 - Memory is what was requested for a processor or, where that is not known, what was used, in GB
   (the log has KB); 0 where neither is known.
 - Jobs whose run time or number of processors is not known or 0, or whose submission is not
@@ -96,7 +97,7 @@ def scan_swf(path: Path) -> tuple[JobWorkload, Reading]:
     demand[:, 0] = 1.0
     demand[:, 1] = np.maximum(memory[rows], 0.0) / KB_PER_GB
     duration = column["run time"][rows]
-    estimate = _known(column["requested time"], column["run time"])[rows]
+    estimate = _known(column["requested time"], np.full(len(log), np.nan))[rows]
     for rule in task_rules(processors[rows], demand, duration, estimate):
         name = COLUMN_OF.get(rule.name, rule.name)
         _check(path, name, rule.values, rule.good, rule.allowed, rows)

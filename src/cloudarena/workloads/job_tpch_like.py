@@ -79,7 +79,7 @@ def tpch_like(jobs: int, seed: int, mean_gap: float = MEAN_GAP) -> JobWorkload:
     none = np.zeros(len(job))
     return assemble(
         job_ids=pa.array(np.arange(1, jobs + 1)),
-        submit=submit,
+        submit=submit - submit[0],
         job=job,
         task_ids=pa.array(np.arange(len(job)) - first[job] + 1),
         instances=instances.astype(np.int64),

@@ -18,10 +18,14 @@ RESOURCES = ("cpu", "memory", "disk", "gpu")
 
 LARGEST_DEMAND = 1e6
 """Of any resource, by one instance: demands are counted in millionths."""
+SHORTEST_TIME = 1e-6
+"""No task runs shorter, in seconds: less could not be divided by."""
 LONGEST_TIME = 1e10
 """No task runs and no trace lasts longer, in seconds: 300 years. More is a mistake of unit."""
-MOST_INSTANCES = 2**40
-"""The instances of a whole workload: more cannot be counted through, let alone run."""
+MOST_INSTANCES = 10**10
+"""The instances of a whole workload: more would run for hours, however fast."""
+MOST_JOBS = 10**7
+"""The jobs that a generator draws: more need hundreds of gigabytes."""
 
 
 class JobWorkload(NamedTuple):
@@ -30,7 +34,8 @@ class JobWorkload(NamedTuple):
     A task is ``instances`` identical instances. The tasks of job ``j`` are numbered
     ``first_task[j]`` to ``first_task[j + 1] - 1``; the parents of task ``t`` are
     ``parents[first_parent[t] : first_parent[t + 1]]``, tasks of the same job that must have
-    finished before it is ready. Times are seconds from the first submission.
+    finished before it is ready. Times are seconds from the first submission, which was at
+    ``begin_s`` of the source's own clock.
     """
 
     job_ids: pa.Array
@@ -41,10 +46,11 @@ class JobWorkload(NamedTuple):
     instances: NDArray[np.int64]  # (tasks,)
     demand: NDArray[np.float64]  # (tasks, 4): RESOURCES, of one instance
     duration: NDArray[np.float64]  # (tasks,): seconds at speed 1
-    estimate: NDArray[np.float64]  # (tasks,): what the user said it would take; else the duration
+    estimate: NDArray[np.float64]  # (tasks,): what was said beforehand; NaN if nothing was
     gang: NDArray[np.bool_]  # (tasks,): all instances must start at once
     first_parent: NDArray[np.int64]  # (tasks + 1,)
     parents: NDArray[np.int64]
+    begin_s: float = 0.0
 
 
 class Rule(NamedTuple):
@@ -74,7 +80,9 @@ def assemble(
     """Makes a checked workload of jobs and of tasks that stand in any order.
 
     Jobs are sorted by their submission, those at the same time stay as they stand; the tasks of
-    a job stay in the order of their rows; times are counted from the first submission.
+    a job stay in the order of their rows; times are counted from the first submission. Where some
+    tasks have an estimate and others have none, these get the longest: who must assume something
+    assumes the worst.
 
     Args:
         job_ids: the names of the jobs.
@@ -84,7 +92,7 @@ def assemble(
         instances: how many instances each task has.
         demand: what one instance holds of each of ``RESOURCES``.
         duration: how long an instance runs at speed 1, in seconds.
-        estimate: how long its user said it would run; the duration by default.
+        estimate: how long it was said to run, in seconds; NaN, and by default, where nobody did.
         gang: whether all instances of a task must start at once; no by default.
         user: the number of each job's user; 0 by default.
         edges: rows of (task, parent), both as rows of tasks of the same job.
@@ -103,7 +111,7 @@ def assemble(
     first_parent, parents = parent_lists(tasks, links)
     begin = submit[by_submission[0]] if jobs else 0.0
     duration = np.asarray(duration, np.float64)
-    estimate = duration if estimate is None else np.asarray(estimate, np.float64)
+    estimate = _filled(np.full(tasks, np.nan) if estimate is None else estimate)
     gang = np.zeros(tasks, np.bool_) if gang is None else gang
     user = np.zeros(jobs, np.int64) if user is None else user
     workload = JobWorkload(
@@ -119,9 +127,18 @@ def assemble(
         gang=np.asarray(gang, np.bool_)[by_job],
         first_parent=first_parent,
         parents=parents,
+        begin_s=float(begin),
     )
     check_workload(workload, source)
     return workload
+
+
+def _filled(estimate: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Estimates with the longest of them where there is none; all NaN if there are none at all."""
+    missing = np.isnan(estimate)
+    if missing.all() or not missing.any():
+        return np.asarray(estimate, np.float64)
+    return np.where(missing, np.nanmax(estimate), estimate)
 
 
 def task_rules(
@@ -137,8 +154,10 @@ def task_rules(
         good = (demand[:, k] >= 0) & (demand[:, k] <= LARGEST_DEMAND)
         yield Rule(name, demand[:, k], good, f"from 0 to {LARGEST_DEMAND:,.0f}")
     for name, times in (("duration", duration), ("estimate", estimate)):
-        good = (times > 0) & (times <= LONGEST_TIME)
-        yield Rule(name, times, good, f"more than 0 s, at most {LONGEST_TIME:g} s")
+        good = (times >= SHORTEST_TIME) & (times <= LONGEST_TIME)
+        if name == "estimate":
+            good |= np.isnan(times)
+        yield Rule(name, times, good, f"from {SHORTEST_TIME:g} s to {LONGEST_TIME:g} s")
 
 
 def check_workload(workload: JobWorkload, source: str = "") -> None:
@@ -240,6 +259,7 @@ def slice_jobs(workload: JobWorkload, offset: int = 0, jobs: int | None = None) 
         gang=workload.gang[first:last].copy(),
         first_parent=workload.first_parent[first : last + 1] - begin,
         parents=workload.parents[begin:stop] - first,
+        begin_s=workload.begin_s + float(workload.submit[offset]),
     )
 
 
@@ -254,6 +274,7 @@ def describe(workload: JobWorkload) -> dict[str, Any]:
         "edges": len(workload.parents),
         "users": len(np.unique(workload.user)),
         "gang_tasks": int(workload.gang.sum()),
+        "begin_s": workload.begin_s,
         "span_s": float(workload.submit[-1]),
         "tasks_per_job_mean": tasks / jobs,
         "instances_per_task_mean": float(workload.instances.mean()),
@@ -261,7 +282,12 @@ def describe(workload: JobWorkload) -> dict[str, Any]:
         "duration_mean_s": float(workload.duration.mean()),
         "duration_median_s": float(np.median(workload.duration)),
         "cpu_seconds": float(work @ workload.demand[:, RESOURCES.index("cpu")]),
+        "tasks_with_estimate": int(np.isfinite(workload.estimate).sum()),
     }
+    if figures["tasks_with_estimate"]:
+        figures["estimate_median_s"] = float(np.median(workload.estimate))
+        accuracy = np.minimum(workload.duration / workload.estimate, 1.0)
+        figures["duration_over_estimate_mean"] = float(accuracy.mean())
     if len(workload.parents) == 0:
         return figures
     levels = task_levels(workload.first_parent, workload.parents)

@@ -11,6 +11,7 @@ reading a VM is idle; a gap holds the last reading; a VM without readings is idl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +91,16 @@ def scan_vm_files(vmtable_path: Path, readings_path: Path) -> tuple[VmWorkload, 
     return workload, board.counts()
 
 
-def write_vm_files(workload: VmWorkload, folder: Path) -> None:
-    """Writes ``vmtable.parquet`` and ``readings.parquet`` into a folder; NaN is no reading."""
+def write_vm_files(
+    workload: VmWorkload, folder: Path, texts: Mapping[str, str] | None = None
+) -> None:
+    """Writes ``vmtable.parquet`` and ``readings.parquet`` into a folder; NaN is no reading.
+
+    ``texts`` are files to be written beside them, by name.
+    """
     with written_folder(folder) as draft:
+        for name, text in (texts or {}).items():
+            (draft / name).write_text(text, encoding="utf-8")
         pq.write_table(vmtable(workload), draft / "vmtable.parquet", compression="zstd")
         schema = readings_table(_members(workload, 0, 0)).schema
         with pq.ParquetWriter(draft / "readings.parquet", schema, **READINGS_STORAGE) as writer:
@@ -126,7 +134,11 @@ def _scan(vmtable_path: Path, readings_path: Path) -> tuple[VmWorkload, ReadingB
 
 
 def _read_vmtable(path: Path) -> VmWorkload:
-    table = read_columns(path, VMTABLE_TYPES)
+    return checked_vms(path, read_columns(path, VMTABLE_TYPES))
+
+
+def checked_vms(path: Path, table: pa.Table) -> VmWorkload:
+    """The VMs of a vmtable with the columns of ``VMTABLE_TYPES``, still without readings."""
     if len(table) == 0:
         raise TraceError(f"{path}: has no VMs")
     numbers = {

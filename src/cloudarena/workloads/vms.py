@@ -53,6 +53,19 @@ def offsets(lifetime: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(lifetime)[:-1])).astype(np.int64)
 
 
+def vm_numbers(ids: pa.Array) -> NDArray[np.int64]:
+    """The number of each VM, by which decisions, tables, files and messages of a run know it.
+
+    It is the VM's id where ids are whole numbers, else its place in the trace, from 0.
+    """
+    if pa.types.is_integer(ids.type):
+        try:
+            return np.array(ids.cast(pa.int64()).to_numpy(), np.int64)
+        except pa.ArrowInvalid:  # some are beyond 64 bits with a sign
+            pass
+    return np.arange(len(ids))
+
+
 def vmtable(workload: VmWorkload) -> pa.Table:
     """The neutral table of requests."""
     columns = (

@@ -30,6 +30,19 @@ MACHINE_MEMORY_MB = 96 * 2048
 NAME = "alibaba-2018"
 
 
+def not_told(
+    workers: int = WORKERS, machine_memory_mb: int = MACHINE_MEMORY_MB
+) -> tuple[tuple[str, str], ...]:
+    """What the table does not tell of workflows, by column, and where it comes from."""
+    pool = f"set: as many as a task has instances, but at most {workers}"
+    return (
+        ("parallelism", pool),
+        ("seconds", f"work of the table over the parallelism, which is {pool}"),
+        ("memory_req", f"shares of a machine, whose memory is set to {machine_memory_mb:,} MB"),
+        ("parent_bytes", "set to 0"),
+    )
+
+
 def load_alibaba2018_workflows(
     path: Path,
     status: str | None = STATUS,

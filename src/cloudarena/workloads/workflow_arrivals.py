@@ -49,6 +49,19 @@ def by_law(
     return WorkflowMix(tuple(templates), instants, which, single_core_speed)
 
 
+def arrivals_not_told(workflows: int | None, arrivals: str, rate: float, seed: int) -> str:
+    """Where the arrivals of templates come from that tell none."""
+    if workflows is None:
+        return "set: each workflow arrives once, at 0"
+    return f"drawn under seed {seed}: {arrivals}, {rate:g} a second"
+
+
+def invoked(spread: str, seed: int) -> str:
+    """What invocations by the minute do not tell of arrivals."""
+    within = "set evenly" if spread == "even" else f"drawn under seed {seed}"
+    return f"invocations by the minute; the instants within a minute are {within}"
+
+
 def by_invocations(
     templates: Sequence[WorkflowTemplate],
     invocations: Invocations,

@@ -13,7 +13,8 @@
 Functions have computation (operations), memory_req (MB), parallelism and may have a name; edges
 are (from, to, bytes), functions by number from 0. Without ``arrivals`` each template arrives
 once, at 0; without ``which`` workflows are of the templates in turn. ``single_core_speed`` is the
-speed that the computations were reckoned with; it only serves to show figures in seconds.
+speed that the computations were reckoned with; it only serves to show figures in seconds. So does
+``not_told``: what the source of the file did not tell, by column, and where it comes from.
 
 Instead of templates there may be ``workflows``, each with its own ``arrival``, ``functions`` and
 ``edges``, as in a spec, or just the list of these. The file may be gzipped.
@@ -84,7 +85,8 @@ def read_workflow_file(path: Path) -> WorkflowMix:
         which = np.arange(len(workflows))
     else:
         listed = member(where, document, "templates", list)
-        only_keys(str(path), document, ("single_core_speed", "templates", "arrivals", "which"))
+        keys = ("single_core_speed", "not_told", "templates", "arrivals", "which")
+        only_keys(str(path), document, keys)
         templates = [_template(f"{where}templates[{k}]", t, str(k)) for k, t in enumerate(listed)]
         arrivals = _arrivals(where, document, len(templates))
         which = _which(where, document, len(arrivals), len(templates))
@@ -92,7 +94,7 @@ def read_workflow_file(path: Path) -> WorkflowMix:
         raise TraceError(f"{path}: has no workflows")
     speed = document.get("single_core_speed", SINGLE_CORE_SPEED)
     speed = whole_number(f"{where}single_core_speed", speed, 1, LARGEST_SPEED)
-    return WorkflowMix(tuple(templates), arrivals, which, speed)
+    return WorkflowMix(tuple(templates), arrivals, which, speed, _not_told(where, document))
 
 
 def write_workflow_file(mix: WorkflowMix, folder: Path) -> None:
@@ -163,9 +165,18 @@ def _which(
     return np.array(numbers, np.int64)
 
 
+def _not_told(where: str, document: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    told = member(where, document, "not_told", dict, default={})
+    for column, words in told.items():
+        if not isinstance(words, str):
+            raise not_a(f"{where}not_told.{column}", words, str)
+    return tuple(told.items())
+
+
 def _text(mix: WorkflowMix) -> str:
     """The document with a line for each function and each edge."""
-    head = f'{{"single_core_speed": {mix.single_core_speed},\n"templates": [\n'
+    told = f'"not_told": {json.dumps(dict(mix.not_told))},\n' if mix.not_told else ""
+    head = f'{{"single_core_speed": {mix.single_core_speed},\n{told}"templates": [\n'
     templates = ",\n".join(_template_text(template) for template in mix.templates)
     arrivals, which = json.dumps(mix.arrivals.tolist()), json.dumps(mix.which.tolist())
     return f'{head}{templates}],\n"arrivals": {arrivals},\n"which": {which}}}\n'

@@ -111,6 +111,11 @@ def draw_workflows(
         raise SpecError("shapes: at least one is needed")
     if templates < 1:
         raise SpecError(f"templates: {templates} is not allowed: at least 1")
+    if functions <= MOST_FUNCTIONS < templates * len(shapes) * functions:
+        raise SpecError(
+            f"templates: {templates:,} of each shape with {functions:,} functions are not allowed: "
+            f"at most {MOST_FUNCTIONS:,} functions of templates in all"
+        )
     made = []
     for shape in shapes:
         for k in range(templates):
@@ -120,3 +125,8 @@ def draw_workflows(
             rng = stream(seed, f"resources/{shape}/{k}")
             made.append(template_of(timed, rng, resources, single_core_speed))
     return by_law(made, workflows, seed, arrivals, rate, single_core_speed)
+
+
+def shapes_not_told(seed: int) -> tuple[tuple[str, str], ...]:
+    """That all is drawn."""
+    return (("all", f"drawn by the generator of shapes under seed {seed}"),)

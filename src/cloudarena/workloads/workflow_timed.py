@@ -11,18 +11,22 @@ What a trace does not tell comes from a named law under a seed:
   probability 0.7, 0.2 and 0.1: no public trace tells it, these are our choice.
 - ``one-core``: 128 MB and parallelism 1 for each function.
 
-Functions are drawn independently, and known values stay: knowing one changes no other.
+Functions are drawn independently, and known values stay: knowing one changes no other. Those of a
+document are drawn by their names and its own, so their order in it, other functions and other
+documents do not matter.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.engine.streams import stream
 from cloudarena.errors import SpecError, TraceError, check_choice
 from cloudarena.workloads.jobs import LONGEST_TIME
 from cloudarena.workloads.workflow_template import (
@@ -83,6 +87,31 @@ def resource_law(name: str) -> ResourceLaw:
     return RESOURCE_LAWS[name]
 
 
+def with_resources(timed: TimedWorkflow, seed: int, resources: str = RESOURCES) -> TimedWorkflow:
+    """The same with the memory and parallelism that a document does not tell, drawn by name."""
+    law = resource_law(resources)
+    memory, parallelism = timed.memory_req.copy(), timed.parallelism.copy()
+    for k in np.flatnonzero((memory <= 0) | (parallelism <= 0)).tolist():
+        drawn = law(stream(seed, f"resources/{timed.name}/{timed.function_names[k]}"), 1)
+        memory[k] = memory[k] if memory[k] > 0 else drawn[0][0]
+        parallelism[k] = parallelism[k] if parallelism[k] > 0 else drawn[1][0]
+    return timed._replace(memory_req=memory, parallelism=parallelism)
+
+
+def not_told(documents: Sequence[TimedWorkflow], seed: int, resources: str) -> dict[str, str]:
+    """What documents do not tell of their functions, by column, and where it comes from."""
+    count = sum(len(one.runtime_s) for one in documents)
+    told = {}
+    for column, one_core in (("memory_req", "128 MB"), ("parallelism", "1")):
+        missing = sum(int((getattr(one, column) <= 0).sum()) for one in documents)
+        if missing:
+            words = f"{one_core}, set" if resources == "one-core" else f"drawn under seed {seed}"
+            told[column] = f"{words} by the law {resources} for {missing:,} of {count:,} functions"
+    if "parallelism" in told:
+        told["computation"] = f"run times times the parallelism, which is {told['parallelism']}"
+    return told
+
+
 def template_of(
     timed: TimedWorkflow,
     rng: np.random.Generator,
@@ -114,3 +143,25 @@ def template_of(
         timed.function_names,
         source,
     )
+
+
+def documents_as_templates(
+    read: Callable[[Path], TimedWorkflow],
+    paths: Sequence[Path],
+    resources: str = RESOURCES,
+    single_core_speed: int = SINGLE_CORE_SPEED,
+    seed: int = 0,
+) -> tuple[list[WorkflowTemplate], tuple[tuple[str, str], ...]]:
+    """Reads documents as templates; also says what they do not tell, by column."""
+    documents = [read(path) for path in paths]
+    templates = [
+        template_of(
+            with_resources(one, seed, resources),
+            stream(seed, "resources"),
+            resources,
+            single_core_speed,
+            str(path),
+        )
+        for one, path in zip(documents, paths, strict=True)
+    ]
+    return templates, tuple(not_told(documents, seed, resources).items())

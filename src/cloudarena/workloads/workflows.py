@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,11 @@ class WorkflowMix(NamedTuple):
     which: NDArray[np.int64]  # (workflows,): the template of each
     single_core_speed: int = SINGLE_CORE_SPEED
     """The speed that the computations were reckoned with: figures in seconds are for it."""
+    not_told: tuple[tuple[str, str], ...] = ()
+    """What the source does not tell, and where it comes from: rows of a column and words.
+
+    Columns are those of a workload, ``arrivals``, ``seconds`` (of functions), or ``all``.
+    """
 
 
 def lay_out(
@@ -214,6 +219,24 @@ def describe(
         "memory_max_mb": int(workload.memory_req.max()),
         "parallelism_mean": float(workload.parallelism.mean()),
         "parallelism_max": int(workload.parallelism.max()),
+    }
+
+
+FIGURES_OF = {
+    "memory_req": ("memory_mean_mb", "memory_max_mb"),
+    "parallelism": ("parallelism_mean", "parallelism_max"),
+    "computation": ("core_seconds",),
+    "seconds": ("runtime_total_s", "critical_path_mean_s", "critical_path_max_s"),
+    "parent_bytes": ("bytes", "edges_without_bytes"),
+    "arrivals": ("span_s",),
+}
+"""The figures of ``describe`` that follow from a column."""
+
+
+def figures_not_told(not_told: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The figures that a source does not tell, by name, and where they come from."""
+    return {
+        figure: words for column, words in not_told for figure in FIGURES_OF.get(column, (column,))
     }
 
 

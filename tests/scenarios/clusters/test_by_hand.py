@@ -7,6 +7,7 @@ import pytest
 
 from cloudarena.contract import InvalidAction
 from cloudarena.errors import PolicyError
+from cloudarena.measures import AtLeast
 from cloudarena.scenarios.clusters import UNTIL_DONE, Plan
 from cloudarena.scenarios.clusters.policies import Fixed, by_weight
 
@@ -19,6 +20,7 @@ def test_one_batch_is_the_formula():
     run = play(clusters([(0, [6, 12])], (2, 1), (10, 5)), [Plan([1, 3], UNTIL_DONE)])
     assert run.decision is None
     assert run.metrics() == {
+        "unserved_share": 0,
         "tasks": 18,
         "throughput_per_s": 1.5,
         "makespan_s": 12,
@@ -30,6 +32,35 @@ def test_one_batch_is_the_formula():
         "evaluations": 0,
         "deciding_share": 0,
     }
+
+
+def test_tasks_that_are_not_done_are_told_while_a_run_goes_on():
+    # By 4 s a has done 4 of 10 tasks, b its 4; 6 more of b come at 5 and are not counted yet.
+    run = clusters([(0, [10, 4]), (5, [0, 6])]).start()
+    metrics = run.metrics()
+    assert metrics["unserved_share"] == 1.0
+    for name in ("throughput_per_s", "backlog_mean_tasks", "memory_mb", "utilisation"):
+        assert math.isnan(metrics[name])
+    run.apply(Plan([1, 3], 4))
+    metrics = run.metrics()
+    assert metrics["unserved_share"] == pytest.approx(6 / 14)
+    assert metrics["makespan_s"] == 4
+    assert isinstance(metrics["makespan_s"], AtLeast)
+    run.apply(Plan([3, 1], UNTIL_DONE))
+    metrics = run.metrics()
+    assert (metrics["unserved_share"], metrics["makespan_s"]) == (0.0, 11)
+    assert not isinstance(metrics["makespan_s"], AtLeast)
+    assert run.scenario.highlights[0] == "unserved_share"
+
+
+def test_nobody_earns_by_waiting():
+    """Each class keeps a VM and the run ends with the last task: the reward is the time."""
+    scenario = clusters([(0, [10, 4])])
+    for reward in ("makespan_s", "throughput_per_s"):
+        observer, run = scenario.observer(reward), scenario.start()
+        assert observer.value(run) == 0.0
+        run.apply(Plan([2, 2], UNTIL_DONE))
+        assert observer.value(run) == {"makespan_s": -5, "throughput_per_s": 14 / 5}[reward]
 
 
 def test_memory_may_be_counted_as_the_thesis_does():

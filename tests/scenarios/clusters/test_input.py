@@ -4,11 +4,12 @@ import json
 
 import gymnasium
 import numpy as np
+import pyarrow.csv as pacsv
 import pytest
 
 import cloudarena as package
-from cloudarena import catalogue
-from cloudarena.errors import CloudarenaError, SpecError
+from cloudarena import catalogue, simulate
+from cloudarena.errors import CloudarenaError, PolicyError, SpecError
 from cloudarena.optimize.stages import similarities
 from cloudarena.scenarios.clusters import ClustersScenario
 from cloudarena.workloads.batches import generate_batches
@@ -237,3 +238,69 @@ def test_the_catalogue_has_the_promised_entries():
     ligo = package.load("clusters/ligo-128")
     assert ligo.vms == 128
     assert sum(ligo.workload.batches[0].tasks) == 18_451
+
+
+def test_task_times_are_drawn_by_the_name_of_a_class():
+    """Classes in another order, with one more among them, take the same times."""
+    laws = {name: {"kind": "gamma", "mean": 1 + k, "cv": 0.5} for k, name in enumerate("abc")}
+
+    def drawn(names):
+        classes = [{"name": n, "seconds": laws[n], "memory_mb": laws[n]} for n in names]
+        batches = [{"time_s": t, "tasks": [1] * len(names)} for t in range(5)]
+        workload = {"source": "inline", "batches": batches}
+        spec = {"scenario": "clusters", "vms": 4, "classes": classes, "workload": workload}
+        world = ClustersScenario.parse(spec).start(seed=7).world
+        return {
+            n: (world.seconds[:, k].tolist(), world.memory_mb[:, k].tolist())
+            for k, n in enumerate(names)
+        }
+
+    alone, others = drawn("ab"), drawn("cba")
+    assert others["a"] == alone["a"]
+    assert others["b"] == alone["b"]
+    assert alone["a"] != alone["b"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("0,a,1,5,0\n0,a,3,5,0\n", "line 3: class: 'a' stands twice for decision 0"),
+        ("0,a,1,5,0\n", "decision 0 has no row for class 'b'"),
+        ("0,a,1,5,0\n0,b,3,6,0\n", "line 3: length_s: 6 is not allowed: 5, as in the first row"),
+        ("0,a,1,5,0\n0,b,3,5,1\n", "line 3: evaluations: 1 is not allowed: 0, as in the first"),
+    ],
+)
+def test_a_replay_that_contradicts_itself_is_refused(rows, words, tmp_path):
+    path = tmp_path / "plans.csv"
+    path.write_text("decision,class,vms,length_s,evaluations\n" + rows)
+    with pytest.raises(PolicyError, match=words):
+        simulate(clusters([(0, [5, 5])]), f"replay:{path}")
+
+
+def test_a_run_can_be_replayed_whatever_its_classes_are_called(tmp_path):
+    names = ("NaN", "1", "01", "a,b")
+    one = {"kind": "gamma", "mean": 1.0, "cv": 0.4}
+    spec = {
+        "scenario": "clusters",
+        "vms": 9,
+        "classes": [{"name": name, "seconds": one, "memory_mb": one} for name in names],
+        "workload": {"source": "generated", "batches": 20, "horizon_s": 200},
+        "stage_s": 30,
+    }
+    scenario = ClustersScenario.parse(spec)
+    played = simulate(scenario, "proportional", seed=1)
+    pacsv.write_csv(played.tables["decisions"], tmp_path / "decisions.csv")
+    replayed = simulate(scenario, f"replay:{tmp_path / 'decisions.csv'}", seed=1)
+    assert replayed.tables == played.tables
+    assert replayed.metrics == played.metrics
+
+
+@pytest.mark.parametrize("name", ["lflc", "lfhc", "hflc", "hfhc"])
+def test_the_kernels_are_those_of_the_thesis(name):
+    """Section 1.5.2 names them; those that we take for memory-bound need the most memory."""
+    classes = {one.name: one.memory_mb.mean for one in package.load(f"clusters/{name}").classes}
+    assert set(classes) == {
+        "bit-reversal", "merge-sort", "matrix-product", "integer-factorisation",
+        "k-nearest-neighbours", "hash", "dynamic-programming",
+    }  # fmt: skip
+    assert sorted(classes, key=classes.get)[-2:] == ["dynamic-programming", "k-nearest-neighbours"]

@@ -11,7 +11,10 @@ MB_S = 121.25
 
 
 def function(seconds: float = 1.0, rate: float = 1.0, **changes: Any) -> dict[str, Any]:
-    """A function with constant times and gaps, unless something else is said."""
+    """A function with constant times and gaps, unless something else is said.
+
+    Its containers start at once, and cold starts claim no CPU.
+    """
     image = {
         "execution": {"law": "constant", "seconds": seconds},
         "use": {"cpu": 0.25},
@@ -21,6 +24,8 @@ def function(seconds: float = 1.0, rate: float = 1.0, **changes: Any) -> dict[st
         "name": "f",
         "requests": {"kind": "constant", "rate": rate},
         "image": image,
+        "start_s": 0.0,
+        **{f"{phase}_cores": 0.0 for phase in ("pull", "start", "setup")},
         **changes,
     }
 

@@ -7,18 +7,18 @@ gateway after the latency of their way. All flows share links max-min fairly.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from cloudarena.engine.hashing import make_key, uniform
 from cloudarena.scenarios.faas.build_network import build_ground
+from cloudarena.scenarios.faas.transfers import latency_key
 from cloudarena.workloads.faas_devices import DEVICES
 from cloudarena.workloads.faas_topology import draw_latency, find_routes
 
-from .reference import Node, Reference, Replica, Request
-
-Act = Callable[[], None]
+from .reference import Act, Node, Reference, Replica, Request, Timer
 
 
 @dataclass(eq=False)
@@ -29,18 +29,9 @@ class Flow:
     left: float
     owner: Any
     arrives: Act
+    function: int
+    ends: tuple[int, int]
     rate: float = 0.0
-
-
-@dataclass(eq=False)
-class Timer:
-    """Something that happens at a time, in the order of its kind."""
-
-    time: float
-    kind: int
-    number: int
-    owner: Any
-    act: Act
 
 
 def share(flows: list[Flow], capacity: list[float]) -> None:
@@ -69,7 +60,6 @@ class NetworkReference(Reference):
         self.topology = build_ground(scenario, seed).topology
         self.nodes = [Node(DEVICES[name]) for name in self.topology.devices]
         self.flows: list[Flow] = []
-        self.timers: list[Timer] = []
         self.origin_key = make_key(seed, "origin")
         self.latency_key = make_key(seed, "latency")
 
@@ -80,59 +70,54 @@ class NetworkReference(Reference):
         for k, flow in enumerate(self.flows):
             time = self.now + flow.left / flow.rate
             events.append((time, 0, k, lambda f=flow: self.flow_done(f)))
-        for timer in self.timers:
-            events.append((timer.time, timer.kind, timer.number, lambda t=timer: self.ring(t)))
         return events
 
+    def traffic(self, node: Node) -> list[tuple[int, float]]:
+        """The flows that begin or end at a node."""
+        vertex = self.nodes.index(node)
+        return [(flow.function, flow.rate) for flow in self.flows if vertex in flow.ends]
+
     def pass_time(self, time: float) -> None:
-        """Bytes move."""
+        """Bytes move; those between a vertex and itself were there at once."""
         for flow in self.flows:
-            flow.left -= flow.rate * (time - self.now)
+            flow.left -= flow.rate * (time - self.now) if flow.links else flow.left
         super().pass_time(time)
 
     def flow_done(self, flow: Flow) -> None:
         self.flows.remove(flow)
         flow.arrives()
 
-    def ring(self, timer: Timer) -> None:
-        self.timers.remove(timer)
-        timer.act()
-
-    def after(self, seconds: float, kind: int, number: int, owner: Any, act: Act) -> None:
-        """Something happens later, or at once."""
-        if seconds > 0:
-            self.timers.append(Timer(self.now + seconds, kind, number, owner, act))
-        else:
-            act()
-
     def forget(self, owner: Any) -> None:
         """What was on its way for somebody is given up."""
+        super().forget(owner)
         self.flows = [flow for flow in self.flows if flow.owner is not owner]
-        self.timers = [timer for timer in self.timers if timer.owner is not owner]
 
-    def move(self, source: int, target: int, size: float, owner: Any, then: Act) -> None:
+    def move(self, source: int, target: int, size: float, owner: Any, f: int, then: Act) -> None:
         """Bytes go from a vertex to another."""
         routes = find_routes(self.topology, [source], [target])
-        self.flows.append(Flow(routes.links.tolist(), size, owner, then))
+        ends = (source, target) if source != target else (-1, -1)
+        self.flows.append(Flow(routes.links.tolist(), size, owner, then, f, ends))
 
     def move_data(
-        self, stores: bool, f: int, node: int, megabytes: float, owner: Any, then: Act
+        self, stores: bool, f: int, node: Node, megabytes: float, owner: Any, then: Act
     ) -> None:
         """Data of a function goes between a node and the nearest holder, the first of several."""
         storage, copies = self.topology.storage.tolist(), self.spec.network.copies
         copies = len(storage) if copies is None else min(copies, len(storage))
-        holders = sorted((f + k) % len(storage) for k in range(copies))
+        names = sorted(function.name for function in self.spec.functions)
+        first, vertex = names.index(self.spec.functions[f].name), self.nodes.index(node)
+        holders = sorted((first + k) % len(storage) for k in range(copies))
 
         def far(holder: int) -> float:
-            routes = find_routes(self.topology, [storage[holder]], [node])
+            routes = find_routes(self.topology, [storage[holder]], [vertex])
             return float(routes.latency_s[0] + 1e6 / routes.bytes_s[0])
 
-        if megabytes == 0 or any(storage[holder] == node for holder in holders):
+        if megabytes == 0 or any(storage[holder] == vertex for holder in holders):
             then()
             return
         holder = storage[min(holders, key=far)]
-        ends = (node, holder) if stores else (holder, node)
-        self.move(*ends, megabytes * 1e6, owner, then)
+        ends = (vertex, holder) if stores else (holder, vertex)
+        self.move(*ends, megabytes * 1e6, owner, f, then)
 
     def begin(self, replica: Replica) -> None:
         """The first replica with an image on a node pulls it; the others wait with it."""
@@ -140,52 +125,37 @@ class NetworkReference(Reference):
         if self.spec.network.preloaded:
             node.images[function.name] = 0.0
         if function.name not in node.images:
-            node.images[function.name] = math.inf
+            node.images[function.name], replica.pulls = math.inf, True
             vertex, size = self.nodes.index(node), function.image.image_mb * 1e6
-            registry = self.topology.registry
-            self.move(registry, vertex, size, None, lambda: self.pulled(node, function.name))
+            there = lambda: self.image_there(node, function.name)  # noqa: E731
+            owner, registry = (node, function.name), self.topology.registry
+            self.move(registry, vertex, size, owner, replica.function, there)
         elif node.images[function.name] < math.inf:
             self.starts(replica)
 
-    def pulled(self, node: Node, name: str) -> None:
+    def image_there(self, node: Node, name: str) -> None:
         """All that waited for an image start."""
         node.images[name] = self.now
         for replica in list(node.replicas):
-            if self.spec.functions[replica.function].name == name and not replica.drains:
+            if self.spec.functions[replica.function].name == name and replica.phase == "pulling":
                 self.starts(replica)
 
-    def starts(self, replica: Replica) -> None:
-        """A container starts, then fetches what it needs first, then is set up."""
-        f, node = replica.function, self.nodes.index(replica.node)
-        function = self.spec.functions[f]
-
-        def set_up() -> None:
-            self.move_data(False, f, node, function.image.setup_mb, replica, fetched)
-
-        def fetched() -> None:
-            ready = lambda: self.make_ready(replica)  # noqa: E731
-            self.after(function.setup_s, 1, replica.slot, replica, ready)
-
-        self.after(function.start_s, 1, replica.slot, replica, set_up)
-
-    def stop_if_empty(self, replica: Replica) -> None:
-        """One that is not ready stops whatever it does."""
-        if not replica.serves:
-            self.forget(replica)
-        super().stop_if_empty(replica)
+    def forget_pull(self, node: Node, name: str) -> None:
+        """The flow of an image for which nobody waits is given up."""
+        self.flows = [flow for flow in self.flows if flow.owner != (node, name)]
 
     def message(self, request: Request, answers: bool, size_kb: float, then: Act) -> None:
         """A request or response: its latency, then its bytes."""
         f, number = request.function, request.number
         gateways = self.topology.gateways.tolist() or list(range(len(self.nodes)))
-        client = gateways[int(uniform(self.origin_key, f, number) * len(gateways))]
+        client = gateways[int(uniform(self.origin_key, self.keys[f], number) * len(gateways))]
         node = self.nodes.index(request.replica.node)
         source, target = (node, client) if answers else (client, node)
         routes = find_routes(self.topology, [source], [target])
-        key = (f << 40) + 2 * number + answers
-        latency = draw_latency(self.topology.laws, routes, 0, self.latency_key, key)
+        key = np.uint64(latency_key(self.latency_key, self.keys[f]))
+        latency = draw_latency(self.topology.laws, routes, 0, key, 2 * number + answers)
         number = self.requests.index(request)
-        moves = lambda: self.move(source, target, size_kb * 1e3, request, then)  # noqa: E731
+        moves = lambda: self.move(source, target, size_kb * 1e3, request, f, then)  # noqa: E731
         self.timers.append(Timer(self.now + latency, 2, number, request, moves))
 
     def send(self, request: Request, replica: Replica) -> None:
@@ -193,7 +163,7 @@ class NetworkReference(Reference):
         if not self.spec.network.requests:
             super().send(request, replica)
             return
-        request.replica = replica
+        request.replica, replica.idle_since = replica, None
         request.state = "requesting"
         replica.coming.append(request)
 
@@ -203,22 +173,6 @@ class NetworkReference(Reference):
 
         size = self.spec.functions[request.function].request_kb
         self.message(request, False, size, arrived)
-
-    def fetch(self, request: Request) -> None:
-        """A worker fetches data."""
-        request.state = "fetching"
-        size = self.spec.functions[request.function].image.input_mb
-        node = self.nodes.index(request.replica.node)
-        then = lambda: self.execute(request)  # noqa: E731
-        self.move_data(False, request.function, node, size, request, then)
-
-    def complete(self, request: Request) -> None:
-        """A worker stores data."""
-        request.state = "storing"
-        size = self.spec.functions[request.function].image.output_mb
-        node = self.nodes.index(request.replica.node)
-        then = lambda: self.store(request)  # noqa: E731
-        self.move_data(True, request.function, node, size, request, then)
 
     def respond(self, request: Request) -> None:
         """A response crosses the network."""
@@ -230,9 +184,9 @@ class NetworkReference(Reference):
         self.message(request, True, size, lambda: self.finish(request, "completed"))
 
     def give_up(self, request: Request) -> None:
-        """What moves for a request is given up with it."""
-        self.forget(request)
+        """A worker has nothing to do with a response."""
         if request.state == "responding":
+            self.forget(request)
             self.finish(request, "timed_out")
         else:
             super().give_up(request)

@@ -13,7 +13,10 @@ from cloudarena import simulate
 @st.composite
 def functions(draw, name):
     rule = {"minimum": draw(st.integers(0, 2)), "maximum": draw(st.integers(2, 5))}
-    if draw(st.booleans()) or rule["minimum"] == 0:
+    by = draw(st.sampled_from(["none", "average-requests", "per-request"]))
+    if by == "per-request":
+        rule |= {"by": by, "expiry_s": draw(st.sampled_from([3.0, 20.0]))}
+    elif by == "average-requests" or rule["minimum"] == 0:
         rule |= {
             "by": "average-requests",
             "interval_s": draw(st.sampled_from([5, 7])),
@@ -37,12 +40,19 @@ def functions(draw, name):
             "use": {"cpu": draw(st.sampled_from([0.1, 0.6]))},
             "cpu_millicores": draw(st.sampled_from([500, 2000])),
             "image_mb": draw(st.sampled_from([0, 300])),
+            "setup_mb": draw(st.sampled_from([0.0, 7.0])),
+            "input_mb": draw(st.sampled_from([0.0, 13.0])),
+            "output_mb": draw(st.sampled_from([0.0, 21.0])),
         },
         "scaling": rule,
         "workers": draw(st.integers(1, 3)),
         "queue_limit": draw(st.sampled_from([None, 0, 2])),
         "timeout_s": draw(st.sampled_from([None, 3.0])),
-        "start_s": draw(st.sampled_from([0.0, 1.7])),
+        "start_s": draw(st.sampled_from([None, 0.0, 1.7])),
+        "setup_s": draw(st.sampled_from([0.0, 0.3])),
+        "pull_cores": draw(st.sampled_from([0.0, 1.0])),
+        "start_cores": draw(st.sampled_from([0.0, 1.0, 9.0])),
+        "setup_cores": draw(st.sampled_from([0.0, 2.0])),
     }
 
 
@@ -58,10 +68,11 @@ def scenarios(draw):
             "contention": {"model": draw(st.sampled_from(["shared", "none"]))},
             "power": {
                 "devices": {
-                    "rpi4": {"model": "linear", "idle_w": 2.9, "cpu_w": 6.0},
-                    "nuc": {"model": "linear", "idle_w": 6.0, "cpu_w": 28.0},
+                    "rpi4": {"model": "linear", "idle_w": 2.9, "cpu_w": 6.0, "network_w": 0.9},
+                    "nuc": {"model": "linear", "idle_w": 6.0, "cpu_w": 28.0, "network_w": 20.0},
                 }
             },
+            "carbon": {"series": [[0, 100], [23.5, 700], [50, 300]]},
         }
     )
 
@@ -84,9 +95,7 @@ def networked(draw):
         function["scaling"] |= {"minimum": min(1, function["scaling"]["minimum"]), "maximum": 2}
         function["request_kb"] = draw(st.sampled_from([10.0, 2000.0]))
         function["response_kb"] = draw(st.sampled_from([0.0, 3000.0]))
-        function["setup_s"] = draw(st.sampled_from([0.0, 0.3]))
         function["image"] |= {
-            "setup_mb": draw(st.sampled_from([0.0, 7.0])),
             "input_mb": draw(st.sampled_from([0.0, 1.3])),
             "output_mb": draw(st.sampled_from([0.0, 2.1])),
         }
@@ -120,5 +129,15 @@ def check(scenario, seed, reference):
         assert row["arrival_s"] == request.arrival
         assert row["start_s"] == pytest.approx(request.start, abs=1e-7)
         assert row["finish_s"] == pytest.approx(request.finish, abs=1e-7)
-    energies = [node.energy for node in reference.nodes]
-    assert result.tables["nodes"]["energy_j"].to_pylist() == pytest.approx(energies)
+    close = {"rel": 1e-9, "abs": 1e-6}
+    nodes, parts = result.tables["nodes"], result.tables["functions"]
+    for column, name in (
+        *(("energy_j", "energy"), ("idle_energy_j", "idle")),
+        *(("network_energy_j", "network"), ("carbon_g", "carbon")),
+    ):
+        expected = [getattr(node, name) for node in reference.nodes]
+        assert nodes[column].to_pylist() == pytest.approx(expected, **close), column
+    for name in ("dynamic", "start", "network", "idle"):
+        expected = [used[name] for used in reference.used]
+        found_j = parts[f"{name}_energy_j"].to_pylist()[:-1]
+        assert found_j == pytest.approx(expected, **close), name

@@ -185,7 +185,7 @@ class Outcome(NamedTuple):
 
 def build(spec: dict[str, Any]) -> Cluster:
     """The cluster of a spec with inline jobs, before anything has happened."""
-    known = spec.get("known", ["durations"])
+    known = spec.get("known", ["estimates"])
     machines = [
         Machine(
             kind.get("name", "machine"),
@@ -233,13 +233,18 @@ def build(spec: dict[str, Any]) -> Cluster:
 
 
 def outages_of(spec: dict[str, Any]) -> list[tuple[float, int, int]]:
-    """Events (time, 0 for up and 1 for down, machine); at one time up comes before down."""
+    """Events (time, 0 for up and 1 for down, machine); at one time up comes before down.
+
+    Outages and submissions are on one clock; the run begins with the first submission.
+    """
+    begin = min(row.get("submit", 0.0) for row in spec["workload"]["jobs"])
     events = []
     for outage in (spec.get("failures") or {}).get("outages", []):
-        events.append((outage["down_s"], 1, outage["machine"]))
-        if outage.get("up_s") is not None:
-            events.append((outage["up_s"], 0, outage["machine"]))
-    return sorted(events)
+        up = NEVER if outage.get("up_s") is None else outage["up_s"]
+        if up > begin:
+            events.append((max(0, outage["down_s"] - begin), 1, outage["machine"]))
+            events.append((up - begin, 0, outage["machine"]))
+    return sorted(event for event in events if event[0] < NEVER)
 
 
 def next_on_grid(time: float, interval: float) -> float:
@@ -376,8 +381,29 @@ def quantile(values: list[float], share: float) -> float:
     return low + (high - low) * (place - below)
 
 
-def mean(values: list[float]) -> float:
-    return math.fsum(values) / len(values) if values else 0.0
+class Bound(float):
+    """A number of which only a lower bound is known."""
+
+
+def mean(exact: list[float], so_far: list[float]) -> float:
+    """A mean of exact values and of lower bounds, which make it a lower bound."""
+    values = exact + so_far
+    if not values:
+        return math.nan
+    return (Bound if so_far else float)(math.fsum(values) / len(values))
+
+
+def quantile_of(exact: list[float], so_far: list[float], share: float) -> float:
+    """A quantile; a lower bound, if it would be another had the bounds been infinite."""
+    if not exact + so_far:
+        return math.nan
+    low = quantile(exact + so_far, share)
+    ordered = sorted(exact) + [NEVER] * len(so_far)
+    # All that has a weight in the quantile must be exact, and stay where it is.
+    last = math.ceil(share * (len(ordered) - 1))
+    if last < len(exact) and sorted(exact + so_far)[: last + 1] == ordered[: last + 1]:
+        return low
+    return low if not so_far else Bound(low)
 
 
 def span(cluster: Cluster) -> float:
@@ -388,34 +414,52 @@ def span(cluster: Cluster) -> float:
 
 
 def measure(cluster: Cluster) -> dict[str, float]:
-    """The metrics, from what was written down."""
-    jobs = [job for job in cluster.jobs if job.finish is not None]
-    tasks = [task for task in cluster.tasks if task.finish is not None]
-    completion = [job.finish - job.submit for job in jobs]
-    least = [shortest(cluster, job) for job in jobs]
-    slowdown = [time / best for time, best in zip(completion, least, strict=True)]
-    in_system = [task.finish - cluster.jobs[task.job].submit for task in tasks]
-    from_start = [task.finish - task.first_start for task in tasks]
-    durations = [task.duration for task in tasks]
-    squares = math.fsum(value**2 for value in slowdown)
+    """The metrics at the end, from what was written down."""
+    end = cluster.now
+    left = [job for job in cluster.jobs if job.finish is None]
+    spent, waits, slow, bounded = ([], []), ([], []), ([], []), ([], [])
+    for job in cluster.jobs:
+        open_ended = job.finish is None
+        time = (end if open_ended else job.finish) - job.submit
+        best = shortest(cluster, job)
+        spent[open_ended].append(time)
+        slow[open_ended].append(max(1, time / best) if open_ended else time / best)
+        bounded[open_ended].append(max(1, time / max(10, best)))
+        started = [t.first_start for t in map(cluster.tasks.__getitem__, job.tasks)
+                   if t.first_start is not None]  # fmt: skip
+        waits[not started].append(min(started, default=end) - job.submit)
+    in_system, in_system_slow, from_start, from_start_slow = ([], []), ([], []), ([], []), ([], [])
+    for task in cluster.tasks:
+        open_ended = task.finish is None
+        until = end if open_ended else task.finish
+        submit = cluster.jobs[task.job].submit
+        begun = until if task.first_start is None else task.first_start
+        in_system[open_ended].append(until - submit)
+        in_system_slow[open_ended].append((until - submit) / task.duration)
+        from_start[open_ended].append(until - begun)
+        from_start_slow[open_ended].append((until - begun) / task.duration)
+    waited = [run.start - cluster.tasks[run.task].ready for run in cluster.finished]
+    waiting = [end - t.ready for t in cluster.tasks if t.ready is not None
+               for _ in range(t.waiting())]  # fmt: skip
+    squares = math.fsum(value**2 for value in slow[0])
     total = [sum(machine.capacity[r] for machine in cluster.machines) for r in range(4)]
     return {
+        "unserved_share": len(left) / len(cluster.jobs),
         "jobs": len(cluster.jobs),
-        "jobs_finished": len(jobs),
+        "jobs_finished": len(cluster.jobs) - len(left),
         "instances": sum(task.instances for task in cluster.tasks),
         "instances_finished": len(cluster.finished),
-        "makespan_s": max((job.finish for job in jobs), default=0.0),
-        "completion_mean_s": mean(completion),
-        "completion_p50_s": quantile(completion, 0.5) if jobs else 0.0,
-        "completion_p95_s": quantile(completion, 0.95) if jobs else 0.0,
-        "wait_mean_s": mean(
-            [run.start - cluster.tasks[run.task].ready for run in cluster.finished]
-        ),
-        "slowdown_mean": mean(slowdown),
-        "bounded_slowdown_mean": mean(
-            [max(1, time / max(10, best)) for time, best in zip(completion, least, strict=True)]
-        ),
-        "fairness_jain": math.fsum(slowdown) ** 2 / (len(jobs) * squares) if jobs else 1.0,
+        "makespan_s": Bound(end) if left else max(job.finish for job in cluster.jobs),
+        "wait_mean_s": mean(*waits),
+        "wait_p50_s": quantile_of(*waits, 0.5),
+        "wait_p95_s": quantile_of(*waits, 0.95),
+        "completion_mean_s": mean(*spent),
+        "completion_p50_s": quantile_of(*spent, 0.5),
+        "completion_p95_s": quantile_of(*spent, 0.95),
+        "slowdown_mean": mean(*slow),
+        "bounded_slowdown_mean": mean(*bounded),
+        "bounded_slowdown_p95": quantile_of(*bounded, 0.95),
+        "fairness_jain": math.nan if left else math.fsum(slow[0]) ** 2 / (len(slow[0]) * squares),
         **{
             f"mean_{name}_utilisation": held_seconds(cluster, r) / (total[r] * span(cluster))
             if total[r] and span(cluster)
@@ -424,12 +468,11 @@ def measure(cluster: Cluster) -> dict[str, float]:
         },
         "lost_instances": len(cluster.lost),
         "lost_work_s": math.fsum(run.end - run.start for run in cluster.lost),
-        "task_completion_mean_s": mean(in_system),
-        "task_slowdown_mean": mean([t / d for t, d in zip(in_system, durations, strict=True)]),
-        "task_completion_from_first_start_s": mean(from_start),
-        "task_slowdown_from_first_start": mean(
-            [t / d for t, d in zip(from_start, durations, strict=True)]
-        ),
+        "instance_wait_mean_s": mean(waited, waiting),
+        "task_completion_mean_s": mean(*in_system),
+        "task_slowdown_mean": mean(*in_system_slow),
+        "task_completion_from_first_start_s": mean(*from_start),
+        "task_slowdown_from_first_start": mean(*from_start_slow),
     }
 
 

@@ -283,6 +283,7 @@ POLICIES: dict[str, Policy] = {
     "best-fit": best_fit,
     "worst-fit": worst_fit,
     "sjf": by(lambda cluster, task: cluster.tasks[task].known),
+    "oracle-sjf": by(lambda cluster, task: cluster.tasks[task].duration),
     "ljf": by(lambda cluster, task: -cluster.tasks[task].known),
     "critical-path": by(lambda cluster, task: -longest_path(cluster, task, lambda it: it.known)),
     "max-weight": by(lambda cluster, task: -weight(cluster, task)),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
 import cloudarena
+from cloudarena.measures import AtLeast
 
 from .clusters import cluster, column, job, outage, places, play, starts, task
 
@@ -302,8 +304,9 @@ def test_backfilling_goes_by_estimates_where_only_they_are_known() -> None:
     # head, due at 20, and yet the head then waits for C until 15.
     jobs = [job(task(10, cpu=3, estimate=20)), job(task(5, cpu=4)), job(task(15))]
     for policy in ("easy-backfilling", "conservative-backfilling"):
-        assert starts(play(cluster(*jobs, cpu=4), policy)) == [0, 10, 15]
-        assert starts(play(cluster(*jobs, cpu=4, known=["estimates"]), policy)) == [0, 15, 0]
+        exact = cluster(*jobs, cpu=4, known=["durations"])
+        assert starts(play(exact, policy)) == [0, 10, 15]
+        assert starts(play(cluster(*jobs, cpu=4), policy)) == [0, 15, 0]
 
 
 def test_what_runs_longer_than_estimated_is_expected_to_end_at_the_next_moment() -> None:
@@ -342,8 +345,9 @@ def test_a_gang_fills_the_machines_from_the_given_one_on() -> None:
     result = run.result()
     assert places(result) == [1, 1, 2, 2, 0]
     assert result.tables["decisions"].to_pylist() == [
-        {"time_s": 0, "job": "job-1", "task": "task-1", "machine": 1, "instances": 5}
-    ]
+        {"time_s": 0, "job": "job-1", "task": "task-1", "task_index": 0, "machine": 1,
+         "instances": 5}
+    ]  # fmt: skip
 
 
 def test_the_gang_policy_treats_every_task_as_a_gang() -> None:
@@ -377,7 +381,8 @@ def test_what_is_lost_is_tried_again_before_what_is_new() -> None:
     assert column(result, "starts", "machines") == [4, 4]
     assert column(result, "machines_up", "series") == [2, 1, 2, 2, 2, 2]
     # Waits: 6, 6, 0, 0, 10, 10. The first start of the task was at 0 though that try was lost.
-    assert result.metrics["wait_mean_s"] == 32 / 6
+    assert result.metrics["instance_wait_mean_s"] == 32 / 6
+    assert result.metrics["wait_mean_s"] == 0
     assert result.metrics["task_completion_from_first_start_s"] == 20
 
 
@@ -427,8 +432,24 @@ def test_a_machine_that_is_down_for_good_leaves_jobs_unfinished() -> None:
     assert (metrics["jobs"], metrics["jobs_finished"]) == (3, 1)
     assert (metrics["instances"], metrics["instances_finished"]) == (3, 1)
     assert (metrics["lost_instances"], metrics["lost_work_s"]) == (1, 3)
-    assert metrics["makespan_s"] == 10
-    assert metrics["completion_mean_s"] == 10
+    # The run ends at 13, when B and C have taken 12 and 11 s, and more. C never started.
+    assert metrics["unserved_share"] == 2 / 3
+    for name, bound in {
+        "makespan_s": 13,
+        "completion_mean_s": (10 + 12 + 11) / 3,
+        "completion_p50_s": 11,
+        "wait_mean_s": (0 + 9 + 11) / 3,
+        "slowdown_mean": (1 + 1.2 + 1.1) / 3,
+        "instance_wait_mean_s": (0 + 12 + 11) / 3,
+        "task_completion_mean_s": (10 + 12 + 11) / 3,
+        "task_completion_from_first_start_s": (10 + 3 + 0) / 3,
+    }.items():
+        assert isinstance(metrics[name], AtLeast), name
+        assert metrics[name] == pytest.approx(bound), name
+    # A and B have begun: the median of 0, 9 and what C waits is 9, however long that will be.
+    assert metrics["wait_p50_s"] == 9
+    assert not isinstance(metrics["wait_p50_s"], AtLeast)
+    assert math.isnan(metrics["fairness_jain"])
     assert starts(result) == [0]
     assert column(result, "finish", "jobs") == [10, None, None]
     assert column(result, "start", "jobs") == [0, 10, None]
@@ -449,7 +470,8 @@ def test_a_grid_schedules_only_on_its_instants() -> None:
     result = play(spec)
     assert starts(result) == [0, 4, 6]
     assert result.metrics["makespan_s"] == 7
-    assert result.metrics["wait_mean_s"] == (0 + 4 + 1.5) / 3
+    assert result.metrics["instance_wait_mean_s"] == (0 + 4 + 1.5) / 3
+    assert result.metrics["wait_mean_s"] == (0 + 1.5) / 2
 
 
 @pytest.mark.parametrize("interval", [1e-16, 1.3e-17, 1e-300])

@@ -43,7 +43,7 @@ ONE = cluster(job(task()))
         ({**ONE, "machine": []}, "unknown key 'machine'. Did you mean 'machines'"),
         (cluster(job({"duration": 1, "cpus": 1})), r"jobs\[0\].tasks\[0\]: unknown key 'cpus'"),
         (cluster(job({"cpu": 1})), r"jobs\[0\].tasks\[0\].duration: is required"),
-        (cluster(job(task(0))), r"tasks\[0\].duration: 0 is not allowed: more than 0"),
+        (cluster(job(task(0))), r"tasks\[0\].duration: 0 is not allowed: at least 1e-06"),
         (cluster(job(task(-1))), r"tasks\[0\].duration: -1 is not allowed"),
         (cluster(job(task(float("nan")))), r"duration: nan is not allowed: a finite number"),
         (cluster(job(task(1, instances=0))), r"instances: 0 is not allowed: at least 1"),
@@ -74,6 +74,41 @@ ONE = cluster(job(task()))
             {**cluster(job(task(1000), task(1))), "failures": {"mtbf_s": 10, "mttr_s": 1}},
             "mtbf_s: 10 is not allowed: job 'job-1', task 'task-1' needs machines for 1000 s, and",
         ),
+        # Numbers that no run could hold.
+        (cluster(job(task(1e-320))), r"duration: 1e-320 is not allowed: at least 1e-06"),
+        (cluster(job(task(1e308))), r"duration: 1e\+308 is not allowed: at most"),
+        (cluster(job(task(instances=2**40))), "instances: 1099511627776 is not allowed: at most"),
+        (
+            cluster(job(task(cpu=0, instances=10**9))),
+            "record: 'full' is not allowed: a table of 1,000,000,000 instances would need about 48",
+        ),
+        (
+            {**ONE, "machines": [{"cpu": 2, "count": 600_000}] * 2},
+            "machines: 1200000 of them are not allowed: at most 1000000",
+        ),
+        (
+            {
+                **cluster(job(task(1)), job(task(1), submit=1e10)),
+                "failures": {"mtbf_s": 10, "mttr_s": 1},
+            },
+            "mtbf_s: 10 is not allowed: 1 machines would fail about 9e.08 times in 1e.10 s",
+        ),
+        (
+            {**ONE, "workload": {"source": "alibaba-like", "jobs": 2**31}},
+            "workload.jobs: 2147483648 is not allowed: at most 10000000",
+        ),
+        (
+            {**ONE, "workload": {"source": "lublin-feitelson", "jobs": 1, "rate": 1e-300}},
+            "workload.rate: 1e-300 is not allowed: at least 1e-06",
+        ),
+        (
+            {**ONE, "workload": {"source": "deeprm", "jobs": 1, "estimate_deviation": 1e9}},
+            "workload.estimate_deviation: 1000000000.0 is not allowed: at most 10",
+        ),
+        (
+            {**ONE, "workload": {"source": "tpch-like", "jobs": 1, "estimates": "good"}},
+            "workload.estimates: 'good' is not allowed",
+        ),
         (cluster(job(task()), outages=[outage(1, 3)]), r"machine: 1 is not allowed: 0 to 0"),
         (cluster(job(task()), outages=[outage(0, 3, 3)]), r"up_s: 3 is not allowed: more than"),
         (cluster(job(task()), outages=[outage(0, -1)]), r"down_s: -1 is not allowed: at least 0"),
@@ -102,6 +137,21 @@ def test_an_outage_after_one_for_good_is_named() -> None:
     spec = cluster(job(task()), outages=[outage(0, 3), outage(0, 5, 6)])
     with pytest.raises(SpecError, match=r"outages\[1\]: .*for good"):
         play(spec)
+
+
+def test_users_of_any_number_are_held(tmp_path: Path) -> None:
+    # 2^50 users would need petabytes; there are three, one of whom is not known.
+    path = tmp_path / "log.swf"
+    lines = [f"{k} 0 -1 5 1 -1 -1 1 9 -1 1 {user} -1 -1 -1 -1 -1 -1"
+             for k, user in enumerate((2**50, -1, 7, -1), 1)]  # fmt: skip
+    path.write_text("\n".join(lines) + "\n")
+    spec = {"scenario": "jobs", "machines": [{"cpu": 2}],
+            "workload": {"source": "swf", "path": str(path)}}  # fmt: skip
+    result = play(spec, "drf-users")
+    assert column(result, "user", "jobs") == [2**50, -1, 7, -1]
+    assert cloudarena.load(spec).start().decision.tasks.user.tolist() == [2, 0, 1, 0]
+    # Two of different users go first, then those of users who hold nothing: by the job's number.
+    assert starts(result) == [0, 0, 5, 5]
 
 
 def outages_file(folder: Path, text: str) -> Spec:
@@ -138,7 +188,7 @@ def test_a_bad_file_of_outages_is_named(tmp_path: Path, text: str, words: str) -
         play(outages_file(tmp_path, text))
 
 
-NEEDS_DURATIONS = (
+NEEDS_ESTIMATES = (
     "sjf", "ljf", "critical-path", "tetris", "easy-backfilling", "conservative-backfilling",
     "olb", "met", "mct", "min-min", "max-min", "duplex", "sufferage", "ga", "sa", "gsa", "tabu",
     "a-star",
@@ -148,8 +198,9 @@ NEEDS_DURATIONS = (
 @pytest.mark.parametrize("name", list(policy))
 def test_only_policies_that_need_no_durations_run_without_them(name: str) -> None:
     spec = cluster(job(task(3, instances=3), task(1, parents=["task-1"])), known=[])
-    if name in NEEDS_DURATIONS:
-        with pytest.raises(PolicyError, match=rf"policy {name}: needs known: \[durations\]"):
+    if name in NEEDS_ESTIMATES:
+        needed = r"needs known: \[estimates\] or \[durations\] in the spec"
+        with pytest.raises(PolicyError, match=f"policy {name}: {needed}"):
             play(spec, name)
     else:
         assert play(spec, name).metrics["jobs_finished"] == 1
@@ -261,6 +312,60 @@ def test_a_run_of_the_catalogue_replays(tmp_path: Path, form: str) -> None:
     assert_same(result, replayed(scenario, result, tmp_path, form, seed=3))
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("cloudsimpy-csv", "submit_time,duration,cpu,memory,job_id,task_id,instances_num\n"
+                           "0,9,1,0,1,7,2\n0,2,1,0,1,7,1\n5,4,1,0,2,7,1\n"),
+        ("file", "job,submit_s,task,instances,cpu,memory,duration_s,parents\n"
+                 "a,0,x,2,1,0,9,\na,0,x,1,1,0,2,\na,0,y,1,1,0,3,x\n"),
+        ("swf", "1 0 -1 9 1 -1 -1 1 20 -1 1 3 -1 -1 -1 -1 -1 -1\n"
+                "1 0 -1 2 1 -1 -1 1 20 -1 1 3 -1 -1 -1 -1 -1 -1\n"),
+    ],
+)  # fmt: skip
+def test_two_tasks_of_one_name_replay(tmp_path: Path, source: str, text: str, form: str) -> None:
+    path = tmp_path / "trace.txt" if source == "swf" else tmp_path / "trace.csv"
+    path.write_text(text)
+    spec = {
+        "scenario": "jobs", "machines": [{"cpu": 1}],
+        "workload": {"source": source, "path": str(path)},
+    }  # fmt: skip
+    for name in ("first-fit", "random"):
+        result = cloudarena.simulate(spec, name, 3)
+        assert_same(result, replayed(spec, result, tmp_path, form, 3))
+    # Without the index nobody could say which of the two is meant.
+    table = result.tables["decisions"].drop_columns("task_index")
+    pq.write_table(table, tmp_path / "names.parquet")
+    with pytest.raises(PolicyError, match="2 have that name: task_index says which"):
+        cloudarena.simulate(spec, f"replay:{tmp_path / 'names.parquet'}", 3)
+
+
+def test_a_task_has_one_number_in_decisions_tables_replay_and_messages(tmp_path: Path) -> None:
+    spec = cluster(job(task(3), name="late", submit=2), job(task(5), task(1), name="early"), cpu=1)
+    run = cloudarena.load(spec).start()
+    assert run.decision.ready.tolist() == [0, 1]  # of the job that is submitted first
+    with pytest.raises(InvalidAction, match=r"task 2 .job 'late', task 'task-1'. is not allowed"):
+        run.apply((2, 0))
+    run.apply((1, 0))
+    run.play(policy.resolve("first-fit"))
+    result = run.result()
+    names = [
+        (row["task_index"], row["job"], row["task"]) for row in result.tables["tasks"].to_pylist()
+    ]
+    assert names == [(0, "early", "task-1"), (1, "early", "task-2"), (2, "late", "task-1")]
+    for table in ("instances", "decisions"):
+        for row in result.tables[table].to_pylist():
+            assert (row["task_index"], row["job"], row["task"]) in names
+    assert column(result, "task_index", "decisions")[0] == 1
+    bad = "time_s,job,task,task_index,machine\n0,early,task-2,2,0\n"
+    (tmp_path / "bad.csv").write_text(bad)
+    with pytest.raises(
+        PolicyError, match=r"line 2: task_index: 2 is not allowed: job 'early'.* is 1"
+    ):
+        play(spec, f"replay:{tmp_path / 'bad.csv'}")
+
+
 def test_two_jobs_of_one_name_are_refused() -> None:
     spec = cluster(job(task(3), name="x"), job(task(5), name="x"), cpu=1)
     with pytest.raises(SpecError, match=r"jobs\[1\]\.name: 'x' is not allowed: it stands twice"):
@@ -285,7 +390,7 @@ HEADER = "time_s,job,task,machine,instances\n"
         (HEADER + "0,job-1,task-1,0,1\n-1,job-1,task-1,1,1\n", "line 3: time_s: -1"),
         (HEADER + "0,job-1,task-1,0,1\n1,job-1,task-1,0,1\n", "a start at 1.0 s is not allowed"),
         (HEADER + "x,job-1,task-1,0,1\n", "line 2: time_s: 'x' is not allowed: a number"),
-        (HEADER + "0,job-1,task-1,0,2\n", "2 instances of task 0 on machine 0 are not allowed"),
+        (HEADER + "0,job-1,task-1,0,2\n", "2 instances of task 0 .job 'job-1', task 'task-1'. on"),
         (HEADER + "0,job-1,task-1,7,1\n", "machine 7 is not allowed"),
         (HEADER + "0,job-1,task-1,0,0\n", "0 instances"),
         (HEADER + "0,job-1,task-1,0,1.5\n", "line 2: instances"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import gymnasium
@@ -187,19 +188,55 @@ def test_features_by_hand() -> None:
     )
     env = CloudEnv(spec)
     first, _ = env.reset(seed=0)
+    # Numbers n are shown as log(1 + n) / log(1 + 10^6).
+    one, three, four = (math.log(1 + n) / math.log(1_000_001) for n in (1, 3, 4))
     # Shares of the largest machine; 100 / 200, 400 / 500, age 0; all of 4 wait, none runs.
-    assert first[:10] == pytest.approx([0.25, 0.25, 0, 0, 0.5, 0.8, 0, 1, 0, 1])
-    assert not first[10:160].any()
-    assert first[160:] == pytest.approx([1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1 / 17])
+    assert first[:11] == pytest.approx([0.25, 0.25, 0, 0, 0.5, 0.8, 0, 1, 0, 1, four])
+    assert not first[11:176].any()
+    assert first[176:] == pytest.approx([1, 1, 1, 0, 1, 1, 1, 1, 1, 1, one, four])
     second, *_ = env.step(1)
-    assert second[7:9] == pytest.approx([0.75, 0.25])
-    assert second[165:169] == pytest.approx([0.75, 0.75, 1, 1])
+    assert second[7:11] == pytest.approx([0.75, 0.25, 1, three])
+    assert second[181:185] == pytest.approx([0.75, 0.75, 1, 1])
+
+
+def test_ten_and_ten_thousand_waiting_instances_look_different() -> None:
+    shown = [CloudEnv(cluster(job(task(instances=n)))).reset(seed=0)[0] for n in (10, 10_000)]
+    # In the task's own features and in those of the whole cluster, and within the space.
+    assert shown[1][10] > shown[0][10] + 0.3
+    assert shown[1][-1] > shown[0][-1] + 0.3
+    # As many ready tasks, each with one instance, differ as well.
+    many = [
+        CloudEnv(cluster(*(job(task()) for _ in range(n)))).reset(seed=0)[0] for n in (20, 2000)
+    ]
+    assert many[1][-2] > many[0][-2] + 0.3
+    for observation in (*shown, *many):
+        assert (np.abs(observation) <= 1).all()
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+def test_to_leave_work_undone_earns_less_than_any_work(reward: str) -> None:
+    # Machine 1 is gone for good at once, so that a policy may wait, and the run ends at once.
+    spec = cluster(job(task(10, instances=3)), job(task(20)), cpu=1, count=2,
+                   outages=[outage(1, 0)])  # fmt: skip
+    env = CloudEnv(spec, reward=reward)
+    earned = {}
+    for name in ("lazy", "busy"):
+        _, info = env.reset(seed=0)
+        earned[name], ended = 0.0, False
+        while not ended:
+            allowed = np.flatnonzero(info["action_mask"])
+            _, value, ended, _, info = env.step(int(allowed[-1 if name == "lazy" else 0]))
+            assert np.isfinite(value)
+            earned[name] += float(value)
+    assert info["metrics"]["unserved_share"] == 0
+    assert earned["busy"] == pytest.approx(-info["metrics"][reward])
+    assert earned["lazy"] < earned["busy"]
 
 
 def test_unknown_durations_are_not_shown() -> None:
     env = CloudEnv({**BUSY, "known": []})
     observation, _ = env.reset(seed=0)
-    assert not observation[:160].reshape(16, 10)[:, 4:6].any()
+    assert not observation[:176].reshape(16, 11)[:, 4:6].any()
     rewards, info = episode(env)
     assert sum(rewards) == pytest.approx(-info["metrics"]["completion_mean_s"])
 

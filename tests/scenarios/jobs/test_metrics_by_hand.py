@@ -25,17 +25,21 @@ def test_metrics_of_two_jobs() -> None:
     assert starts(result) == [0, 0, 4, 4, 10]
     # Completions 8 and 10; shortest 4 and 8; slowdowns 2 and 5/4.
     expected = {
+        "unserved_share": 0,
         "jobs": 2,
         "jobs_finished": 2,
         "instances": 5,
         "instances_finished": 5,
         "makespan_s": 12,
+        "wait_mean_s": (0 + 2) / 2,  # the first start of A at 0, of B at 4
+        "wait_p50_s": 1,
+        "wait_p95_s": 1.9,
         "completion_mean_s": 9,
         "completion_p50_s": 9,
         "completion_p95_s": 9.9,
-        "wait_mean_s": (0 + 0 + 4 + 2 + 0) / 5,
         "slowdown_mean": (2 + 1.25) / 2,
         "bounded_slowdown_mean": 1,  # max(1, 8 / 10), max(1, 10 / 10)
+        "bounded_slowdown_p95": 1,
         "fairness_jain": 3.25**2 / (2 * (4 + 1.5625)),
         "mean_cpu_utilisation": (3 * 4 + 6 + 2 * 2) / (2 * 12),
         "mean_memory_utilisation": 6 / (4 * 12),
@@ -43,6 +47,7 @@ def test_metrics_of_two_jobs() -> None:
         "mean_gpu_utilisation": 0,
         "lost_instances": 0,
         "lost_work_s": 0,
+        "instance_wait_mean_s": (0 + 0 + 4 + 2 + 0) / 5,
         "task_completion_mean_s": (8 + 8 + 10) / 3,
         "task_slowdown_mean": (8 / 8 + 8 / 12 + 10 / 4) / 3,
         "task_completion_from_first_start_s": (8 + 6 + 2) / 3,
@@ -104,14 +109,14 @@ def test_what_a_decision_shows() -> None:
         job(task(3, memory=0.5, instances=4, estimate=7), user=2), job(task(1, cpu=2), submit=9),
         count=2,
     )  # fmt: skip
-    decision = cloudarena.load(spec).start().decision
+    decision = cloudarena.load({**spec, "known": ["durations"]}).start().decision
     assert decision.kind == "start"
     assert decision.ready.tolist() == [0]
     assert decision.fits.tolist() == [[True, True]]
     assert decision.tasks.duration.tolist() == [3, 1]
     assert decision.tasks.demand[0].tolist() == [10**6, 5 * 10**5, 0, 0]
     assert decision.machines.free.tolist() == [[2 * 10**6, 10**6, 10**6, 0]] * 2
-    estimated = cloudarena.load({**spec, "known": ["estimates"]}).start().decision
+    estimated = cloudarena.load(spec).start().decision  # what is known by default
     assert estimated.tasks.duration.tolist() == [7, 1]
     unknown = cloudarena.load({**spec, "known": []}).start().decision
     assert np.isnan(unknown.tasks.duration).all()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import cloudarena
 from cloudarena.contract import Result
+from cloudarena.measures import AtLeast
 from cloudarena.scenarios.jobs import policy
 from cloudarena.scenarios.jobs.conservative import ConservativeBackfilling
 
@@ -133,11 +134,12 @@ def check_order(schedule: Schedule) -> None:
 
 def check_outages(schedule: Schedule) -> None:
     """What finished did not run while its machine was down."""
+    begin = min(job["submit"] for job in schedule.spec["workload"]["jobs"])
     for outage in schedule.spec.get("failures", {}).get("outages", []):
         up = math.inf if outage["up_s"] is None else outage["up_s"]
         for row in schedule.rows:
             if row["machine"] == outage["machine"]:
-                assert row["finish"] <= outage["down_s"] or row["start"] >= up
+                assert row["finish"] <= outage["down_s"] - begin or row["start"] >= up - begin
     for row in schedule.result.tables["series"].to_pylist():
         assert 0 <= row["machines_up"] <= len(schedule.cluster.machines)
 
@@ -155,8 +157,12 @@ def check_bounds(schedule: Schedule) -> None:
             work = sum(task.instances * task.demand[r] * task.duration for task in cluster.tasks)
             rate = sum(machine.capacity[r] * machine.speed for machine in cluster.machines)
             assert metrics["makespan_s"] * rate >= work * (1 - 1e-9)
-    assert 0 < metrics["fairness_jain"] <= 1 + 1e-12
-    assert metrics["slowdown_mean"] >= 1 - 1e-12 or metrics["jobs_finished"] == 0
+    left = metrics["jobs"] - metrics["jobs_finished"]
+    assert metrics["unserved_share"] == left / metrics["jobs"]
+    assert math.isnan(metrics["fairness_jain"]) if left else metrics["fairness_jain"] <= 1 + 1e-12
+    assert metrics["slowdown_mean"] >= 1 - 1e-12
+    for name in ("makespan_s", "completion_mean_s", "slowdown_mean", "bounded_slowdown_mean"):
+        assert isinstance(metrics[name], AtLeast) == (left > 0)
 
 
 def check_held(schedule: Schedule) -> None:
@@ -303,14 +309,16 @@ def test_the_series_of_a_long_run_is_thinned_and_true() -> None:
     assert rows["jobs"][-1] == rows["cpu"][-1] == 0
 
 
+@pytest.mark.parametrize("known", ["durations", "estimates"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_plan_that_is_kept_is_the_one_that_would_be_made_anew(seed: int) -> None:
+def test_a_plan_that_is_kept_is_the_one_that_would_be_made_anew(seed: int, known: str) -> None:
     class Forgetful(ConservativeBackfilling):
-        def start(self, scenario: Any, seed: int) -> None:
-            super().start(scenario, seed)
-            self._is_exact = False
+        def __call__(self, decision: Any) -> Any:
+            self._plan = None
+            return super().__call__(decision)
 
-    changes = {"workload.jobs": 15, "machines": [{"count": 2, "cpu": 32, "memory": 1.0}]}
+    machines = [{"count": 2, "cpu": 32, "memory": 1.0}]
+    changes = {"workload.jobs": 15, "machines": machines, "known": [known]}
     scenario = cloudarena.load("jobs/alibaba-like-10", changes)
     kept = cloudarena.simulate(scenario, "conservative-backfilling", seed)
     anew = cloudarena.simulate(scenario, Forgetful(), seed)

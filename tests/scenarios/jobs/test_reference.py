@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 import cloudarena
 from cloudarena.contract import Result
+from cloudarena.measures import AtLeast
 from cloudarena.scenarios.jobs import JobsDecision
 
 from . import reference
 from .cases import Spec, specs
-from .reference import RESOURCES, Cluster, Outcome, Question, Start
+from .reference import RESOURCES, Bound, Cluster, Outcome, Question, Start
 from .reference_policies import POLICIES, tetris, tetris_scores
 
 
@@ -30,8 +31,8 @@ def check_result(result: Result, outcome: Outcome) -> None:
     cluster = outcome.cluster
     jobs, tasks = cluster.jobs, cluster.tasks
 
-    def named(task: int) -> dict[str, str]:
-        return {"job": jobs[tasks[task].job].name, "task": tasks[task].name}
+    def named(task: int) -> dict[str, Any]:
+        return {"job": jobs[tasks[task].job].name, "task": tasks[task].name, "task_index": task}
 
     ordered = sorted(cluster.finished, key=lambda run: (run.task, run.instance))
     assert result.tables["instances"].to_pylist() == [
@@ -84,7 +85,8 @@ def check_result(result: Result, outcome: Outcome) -> None:
             assert result.metrics[name] == value, name
             assert isinstance(result.metrics[name], int), name
         else:
-            assert result.metrics[name] == close(value), name
+            assert result.metrics[name] == pytest.approx(value, rel=1e-9, abs=1e-12, nan_ok=True)
+        assert isinstance(result.metrics[name], AtLeast) == isinstance(value, Bound), name
 
 
 def check_series(result: Result, outcome: Outcome) -> None:
@@ -157,7 +159,8 @@ def check_decision(decision: JobsDecision, question: Question) -> None:
         assert tasks.running[number] == running
         assert tasks.finished[number] == task.finished
         assert tasks.duration[number] == task.known
-        assert (tasks.job[number], tasks.user[number]) == (task.job, task.user)
+        users = sorted({job.user for job in cluster.jobs})
+        assert (tasks.job[number], tasks.user[number]) == (task.job, users.index(task.user))
     for job in range(len(cluster.jobs)):
         demands = [cluster.tasks[run.task].demand for run in cluster.running
                    if cluster.tasks[run.task].job == job]  # fmt: skip

@@ -10,6 +10,7 @@ import heapq
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from statistics import mean
 
 from cloudarena.engine.hashing import exponential, make_key, normal, uniform
 
@@ -37,6 +38,7 @@ class Request:
     back: bool = False
     outcome: str = "in system"
     finish: float = math.nan
+    judged: bool = False
 
 
 class Service:
@@ -204,6 +206,34 @@ class Service:
             request.outcome, request.finish = "served", self.now
         else:
             self.enter(number, tier)
+
+    def keeps_sla(self):
+        """Whether the time since the last call keeps the SLA; said request by request."""
+        sla, times, late, blocked = self.scenario.sla, [], [], 0
+        for request in self.requests:
+            if request.arrival >= self.now:
+                continue
+            if request.outcome == "in system" and self.now - request.arrival > sla.seconds:
+                late.append(self.now - request.arrival)
+            if request.outcome != "in system" and not request.judged:
+                request.judged = True
+                blocked += request.outcome == "blocked"
+                if request.outcome == "served":
+                    times.append(request.finish - request.arrival)
+        everybody = len(times) + len(late) + blocked
+        if everybody == 0:
+            return True
+        if sla.metric == "mean":
+            return blocked <= (1 - sla.level) * everybody and mean(times + late) <= sla.seconds
+        # The quantile by interpolation between the two nearest ranks. The late and the blocked are
+        # last: who has waited longer than the bound breaks it, however long it will have been.
+        ranked = sorted(times) + [math.inf] * (len(late) + blocked)
+        place = sla.level * (everybody - 1)
+        low = math.floor(place)
+        good = ranked[low]
+        if place > low:
+            good += (place - low) * (ranked[low + 1] - good) if good < math.inf else 0.0
+        return good <= sla.seconds
 
     def rented(self):
         """Seconds of fat and thin VMs."""

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+from cloudarena.errors import CloudarenaError
 from cloudarena.scenarios.tiers.forecasts import FORECASTS, holt_winters, linear, smoothing
+
+from .decisions import service
 
 
 def test_one_value_is_all_that_is_known():
@@ -41,3 +44,31 @@ def test_holt_winters_finds_a_season():
         seen = rates[: 16 + k]
         assert holt_winters(seen, season=4) == pytest.approx(season[k], abs=1e-9)
     assert holt_winters(rates[:7], season=4) != pytest.approx(season[3], abs=1.0)
+
+
+def test_a_policy_may_be_given_a_season():
+    """Demand that doubles each second minute, and a season of two: the forecast knows it."""
+    rates = np.tile([10.0, 20.0], 8)
+    scenario = service()
+
+    def asked_for(policy):
+        chosen = scenario.book.resolve(policy)
+        return chosen._forecast(rates)
+
+    assert asked_for("model-based:forecast=holt-winters:season=2") == pytest.approx(10.0, abs=0.1)
+    plain = asked_for("model-based:forecast=holt-winters")
+    assert plain == holt_winters(rates)
+    assert plain > 14.0
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ("model-based:season=60", "season: 60 is not allowed: forecast linear has none"),
+        ("model-based:forecast=holt-winters:season=1", "season: 1 is not allowed"),
+        ("model-based:forecast=holt-winters:season=2.5", "season: 2.5 is not allowed"),
+    ],
+)
+def test_a_season_that_is_none_is_refused(policy, words):
+    with pytest.raises(CloudarenaError, match=words):
+        service().book.resolve(policy)

@@ -3,6 +3,8 @@
 import itertools
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -232,3 +234,19 @@ def test_replay_repeats_a_run(tmp_path):
     file.write_text("time_s,tier,fat,thin\n60,nowhere,1,0\n")
     with pytest.raises(PolicyError, match=r"line 2: tier: 'nowhere' is not in the scenario"):
         cloudarena.simulate("tiers/rubis-hour", f"replay:{file}")
+
+
+def test_a_replay_may_be_in_any_order_and_tiers_have_any_name(tmp_path):
+    rows = [("NaN", (4.0, 2, 1), (2.0, 2, 0)), ("01", (4.0, 1, 1), (2.0, 1, 0))]
+    scenario = service(rows, duration_s=300, arrivals={"kind": "constant", "rate": 5.0})
+    played = cloudarena.simulate(scenario, "utilisation")
+    decisions = played.tables["decisions"]
+    backwards = decisions.take(pa.array(range(len(decisions) - 1, -1, -1)))
+    for table in (decisions, backwards):
+        pacsv.write_csv(table, tmp_path / "decisions.csv")
+        replayed = cloudarena.simulate(scenario, f"replay:{tmp_path / 'decisions.csv'}")
+        assert replayed.metrics == played.metrics
+        assert replayed.tables == played.tables
+    (tmp_path / "never.csv").write_text("time_s,tier,fat,thin\nnan,01,1,0\n")
+    with pytest.raises(PolicyError, match="line 2: time_s: nan is not allowed"):
+        cloudarena.simulate(scenario, f"replay:{tmp_path / 'never.csv'}")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cloudarena.measures import AtLeast
 from cloudarena.scenarios.tiers import TiersScenario
 
 from .reference import Service
@@ -48,6 +49,11 @@ def services(draw):
         ),
         "service_scv": draw(st.floats(1.1, 4.0)),
         "boot_s": draw(st.sampled_from([0.0, 1.5, 6.5])),
+        "sla": {
+            "metric": draw(st.sampled_from(["mean", "quantile"])),
+            "seconds": draw(st.floats(0.2, 5.0)),
+            "level": draw(st.sampled_from([0.5, 0.9])),
+        },
         "tiers": rows,
     }
     return TiersScenario.parse(spec), np.array(actions).swapaxes(0, 1)
@@ -60,6 +66,7 @@ def test_the_kernel_equals_the_reference(service, seed):
     run = scenario.start(seed, "full")
     slow = Service(scenario, seed, run.world.requests["arrival"])
     slow.run_until(PERIOD)
+    assert run.periods[-1].keeps_sla == slow.keeps_sla()
     for number, action in enumerate(actions):
         assert run.counts.tolist() == slow.counts()
         up_s, busy_s = list(slow.up_s), list(slow.busy_s)
@@ -68,11 +75,24 @@ def test_the_kernel_equals_the_reference(service, seed):
         slow.run_until((number + 2) * PERIOD)
         last = run.periods[-1]
         if run.decision is not None:
+            assert last.keeps_sla == slow.keeps_sla()
+            there = [r for r in slow.requests if r.arrival < slow.now and r.outcome == "in system"]
+            waited = [slow.now - request.arrival for request in there]
+            assert sorted(run.waited(0)) == pytest.approx(sorted(waited))
+            metrics, served = run.metrics(), [r for r in slow.requests if r.outcome == "served"]
+            arrived = sum(request.arrival < slow.now for request in slow.requests)
+            unserved = 1 - len(served) / arrived if arrived else 0.0
+            assert metrics["unserved_share"] == pytest.approx(unserved)
+            times = [r.finish - r.arrival for r in served] + waited
+            mean = sum(times) / len(times) if times else math.nan
+            assert metrics["response_mean_s"] == pytest.approx(mean, nan_ok=True)
+            assert isinstance(metrics["response_mean_s"], AtLeast) == bool(waited)
             use = np.subtract(slow.busy_s, busy_s) / np.subtract(slow.up_s, up_s)
             assert last.utilisation == pytest.approx(use, rel=1e-6, abs=1e-9)
             held = [sum(len(v.queue) for v in slow.vms if v.tier == t) for t in range(len(use))]
             assert last.held_at_end.tolist() == held
     slow.run_until(math.inf)
+    assert run.periods[-1].keeps_sla == slow.keeps_sla()
     table = run.result().tables["requests"].to_pydict()
     assert table["outcome"] == [request.outcome for request in slow.requests]
     assert table["visits"] == [request.visits for request in slow.requests]

@@ -7,6 +7,7 @@ import cloudarena
 from cloudarena.contract import InvalidAction
 from cloudarena.errors import SpecError
 from cloudarena.learn.env import CloudEnv
+from cloudarena.measures import AtLeast
 from cloudarena.scenarios.tiers import TiersScenario
 
 from .decisions import service
@@ -99,10 +100,87 @@ def test_the_warm_up_is_not_counted(start):
     ],
 )
 def test_a_minute_keeps_the_sla_by_mean_or_quantile(start, sla, kept):
-    # Responses 2, 3, 4.5, 2: the mean is 2.875, the median 2.5. Periods without any keep it.
+    # Responses 2, 3, 4.5, 2: the mean is 2.875, the median 2.5. Periods without requests keep it.
     run = start([0.0, 1.0, 1.5, 7.5], rate=0.5, sla=sla)
     run.play(lambda decision: None)
     assert run.metrics()["sla_minutes_ok"] == pytest.approx(kept)
+
+
+def test_who_waits_beyond_the_bound_breaks_the_sla_before_being_served(start):
+    # One VM takes 25 s for a request; the second waits from 1 on and is served at 50. At the ends
+    # of periods, 10 to 60, those are late that have waited more than 12 s.
+    run = start([0.0, 1.0], rate=0.04, sla={"seconds": 12.0})
+    run.play(lambda decision: None)
+    kept = run.result().tables["periods"]["keeps_sla"].to_pylist()
+    # 10: nobody is late. 20: both are. 30: the first came back after 25 s, the second is late.
+    # 40: it still is. 50, 60: served at 50, which is in the period from 50 on; by 50 it was late.
+    assert kept == [True, False, False, False, False, False]
+    assert run.metrics()["total_cost_usd"] == pytest.approx(0.0287 + 5 * 1.0)
+
+
+@pytest.mark.parametrize("metric", ["mean", "quantile"])
+def test_who_blocks_keeps_no_sla_by_it(start, metric):
+    # A room of one and 9 s of service: of ten requests a second apart, nine are blocked at once.
+    run = start([float(k) for k in range(10)], 1 / 9, 1, sla={"metric": metric, "seconds": 30.0})
+    assert run.periods[0].responses.tolist() == [9.0]
+    assert run.periods[0].blocked.tolist() == [8]
+    assert not run.periods[0].keeps_sla
+    run.play(lambda decision: None)
+    metrics = run.metrics()
+    assert metrics["unserved_share"] == 0.8
+    assert metrics["sla_minutes_ok"] == pytest.approx(5 / 6)
+    assert metrics["response_mean_s"] == 9.0
+
+
+@pytest.mark.parametrize(("blocked", "kept"), [(1, True), (2, False)])
+def test_a_few_may_be_blocked_as_the_level_says(start, blocked, kept):
+    # Of twenty requests in ten seconds the level lets one be blocked: it finds one in service.
+    times = [0.5 * k for k in range(20 - blocked)] + [0.01 + 0.5 * k for k in range(blocked)]
+    run = start(sorted(times), rate=4.0, room=1, sla={"seconds": 5.0, "level": 0.95})
+    assert run.periods[0].blocked.tolist() == [blocked]
+    assert run.periods[0].keeps_sla is kept
+
+
+def test_nothing_served_is_not_a_response_time_of_nothing(start):
+    run = start([1.0, 2.0], rate=0.001)
+    metrics = run.metrics()
+    assert (metrics["arrived"], metrics["served"], metrics["unserved_share"]) == (2, 0, 1.0)
+    # Both have waited, 9 s and 8 s, at the end of the first period.
+    assert metrics["response_mean_s"] == pytest.approx(8.5)
+    assert isinstance(metrics["response_mean_s"], AtLeast)
+    assert isinstance(metrics["response_p95_s"], AtLeast)
+    assert metrics["sla_requests_ok"] == 0.0
+    table = run.result().tables["periods"].to_pydict()
+    assert np.isnan(table["response_mean_s"][0])
+    assert np.isnan(table["response_quantile_s"][0])
+
+
+def test_nobody_came(start):
+    run = start([], rate=1.0)
+    run.play(lambda decision: None)
+    metrics = run.metrics()
+    assert (metrics["unserved_share"], metrics["sla_minutes_ok"]) == (0.0, 1.0)
+    for name in ("response_mean_s", "response_p95_s", "sla_requests_ok"):
+        assert np.isnan(metrics[name])
+
+
+def test_doing_nothing_earns_less_than_serving():
+    """A VM for each tier blocks most requests: the environment pays for that."""
+    scenario = cloudarena.load("tiers/rubis-hour", {"duration_s": 900})
+    earned = {}
+    for name, policy in (("least", None), ("model", "model-based")):
+        run = scenario.start(0)
+        if policy is None:
+            run.play(lambda decision: np.where(decision.limits[:, 1:] > 0, [[0, 1]], [[1, 0]]))
+        else:
+            chosen = scenario.book.resolve(policy)
+            chosen.start(scenario, 0)
+            run.play(chosen)
+        earned[name] = scenario.observer().value(run)
+        assert np.isfinite(earned[name])
+    assert earned["model"] > earned["least"]
+    with pytest.raises(SpecError, match="reward: 'cost_usd' is not allowed"):
+        scenario.observer("cost_usd")
 
 
 @pytest.mark.parametrize(
@@ -156,8 +234,9 @@ def test_a_period_that_is_far_longer_than_the_run_is_one_period(changes):
 def test_metrics_and_tables_have_their_names():
     scenario = cloudarena.load("tiers/rubis-hour", {"duration_s": 300})
     result = cloudarena.simulate(scenario, "utilisation", record="full")
-    assert list(result.metrics)[:11] == [
-        "arrived", "served", "blocked", "response_mean_s", "response_p95_s", "response_p99_s",
+    assert list(result.metrics)[:12] == [
+        "unserved_share", "arrived", "served", "blocked",
+        "response_mean_s", "response_p95_s", "response_p99_s",
         "sla_minutes_ok", "sla_requests_ok", "cost_usd", "vm_minutes", "changes",
     ]  # fmt: skip
     assert set(result.tables) == {"periods", "tiers", "decisions", "requests"}

@@ -134,6 +134,8 @@ def machine_types(draw: Any) -> list[dict[str, Any]]:
                     "idle_w": idle,
                     "busy_w": idle + draw(st.sampled_from([0.0, 9.0, 65.0, 100.0])),
                     "r": draw(st.sampled_from([1.0, 1.4, 1.7, 2.0])),
+                    "boot_w": draw(st.sampled_from([None, 0.0, 250.0])),
+                    "off_w": draw(st.sampled_from([0.0, idle / 8])),
                 },
             }
         )
@@ -163,6 +165,8 @@ def cases(draw: Any) -> Case:
             "delay_ticks": draw(st.integers(1, 4)),
         },
         "decide_when_full": draw(st.booleans()),
+        "off_after_ticks": draw(st.sampled_from([None, 0, 0, 1, 2, 7])),
+        "boot_ticks": draw(st.sampled_from([0, 1, 1, 2, 5, 300])),
         "known": draw(st.sampled_from([[], ["lifetimes"]])),
         "record": "full",
     }

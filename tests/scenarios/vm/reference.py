@@ -51,7 +51,9 @@ class Vm:
             self.replay.append(last)
 
     def used(self, tick: int) -> Decimal:
-        """Core-percent in a tick of its life."""
+        """Core-percent in a tick; nothing before its start."""
+        if tick < self.start:
+            return Decimal(0)
         return EXACT.multiply(self.cores, self.replay[tick - self.start])
 
 
@@ -64,11 +66,24 @@ class Machine:
     idle_w: float
     busy_w: float
     r: float
+    boot_w: float
+    off_w: float
     vms: list[Vm] = field(default_factory=list)
+    on_from: int | None = 0
+    """The tick from which it is on, or will be; None: it is off."""
+    emptied: int = 0
+    """The first tick since which it is empty."""
     watts: list[float] = field(default_factory=list)
     use: list[float] = field(default_factory=list)
     oversubscribed_ticks: int = 0
     overloaded_ticks: int = 0
+    empty_ticks: int = 0
+
+    def state(self, tick: int) -> int:
+        """0 off, 1 booting, 2 on."""
+        if self.on_from is None:
+            return 0
+        return 1 if tick < self.on_from else 2
 
     def allocated_cores(self) -> Decimal:
         return sum((vm.cores for vm in self.vms), Decimal(0))
@@ -83,6 +98,8 @@ class Machine:
         return float(self.used(tick)) / float(100 * self.cores)
 
     def power_w(self, tick: int) -> float:
+        if self.state(tick) < 2:
+            return (self.off_w, self.boot_w)[self.state(tick)]
         u = min(1.0, self.utilisation(tick))
         return self.idle_w + (self.busy_w - self.idle_w) * (2 * u - u**self.r)
 
@@ -131,14 +148,25 @@ def is_valid(machine: Machine, vm: Vm, tick: int, rates: Any) -> bool:
 def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
     """Runs a spec, asking for an action at each decision."""
     machines = [
-        Machine(exact(m.cores), exact(m.memory_gb), m.power.idle_w, m.power.busy_w, m.power.r)
+        Machine(
+            exact(m.cores),
+            exact(m.memory_gb),
+            m.power.idle_w,
+            m.power.busy_w,
+            m.power.r,
+            m.power.busy_w if m.power.boot_w is None else m.power.boot_w,
+            m.power.off_w,
+        )
         for m in spec.machines
         for _ in range(m.count)
     ]
     waiting: dict[int, list[int]] = {}
     decisions: list[tuple[int, Any, int, int]] = []
     series: list[dict[str, float]] = []
-    last_machine, overloaded_vms = -1, 0
+    last_machine, overloaded_vms, boots, boot_wait = -1, 0, 0, 0
+    # Medians as whole millionths, halves to even: the unit in which sizes are counted.
+    median_cores = median([vm.cores for vm in vms])
+    median_memory = median([vm.memory for vm in vms])
     rates = spec.oversubscription
     delay, budget = spec.buffer.delay_ticks, spec.buffer.budget_ticks
 
@@ -146,7 +174,13 @@ def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
         for machine in machines:
             for vm in [vm for vm in machine.vms if vm.start + vm.lifetime == tick]:
                 machine.vms.remove(vm)
+                machine.emptied = tick
                 vm.outcome, vm.end = "completed", tick
+            for vm in machine.vms:
+                vm.outcome = "running" if vm.start <= tick else "starting"
+            may_rest = spec.off_after_ticks is not None and machine.state(tick) == 2
+            if may_rest and not machine.vms and tick - machine.emptied >= spec.off_after_ticks:
+                machine.on_from = None
         new = [number for number, vm in enumerate(vms) if vm.created == tick]
         for number in new:
             vms[number].outcome, vms[number].buffer = "waiting", budget
@@ -160,8 +194,14 @@ def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
                 decisions.append((tick, vm.id, action, len(valid)))
             if action >= 0:
                 assert action in valid
-                machines[action].vms.append(vm)
-                vm.outcome, vm.start, vm.machine = "running", tick, action
+                host = machines[action]
+                if host.on_from is None:
+                    host.on_from = tick + spec.boot_ticks
+                    boots += 1
+                vm.start, vm.machine = max(tick, host.on_from), action
+                vm.outcome = "running" if vm.start == tick else "starting"
+                boot_wait += vm.start - tick
+                host.vms.append(vm)
                 last_machine = action
             elif action == REFUSE:
                 vm.outcome, vm.end = "refused", tick
@@ -177,15 +217,27 @@ def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
         series.append(
             {
                 "allocated_cores": float(sum(m.allocated_cores() for m in machines)),
-                "used_cores": float(sum(m.used(tick) for m in machines)) / 100,
+                "used_cores": float(sum(min(m.used(tick), 100 * m.cores) for m in machines)) / 100,
+                "demanded_cores": float(sum(m.used(tick) for m in machines)) / 100,
                 "power_w": math.fsum(m.power_w(tick) for m in machines),
-                "live_vms": sum(len(m.vms) for m in machines),
-                "waiting": sum(len(queue) for queue in waiting.values()),
+                "live_vms": sum(vm.start <= tick for m in machines for vm in m.vms),
+                "waiting": sum(len(queue) for queue in waiting.values())
+                + sum(vm.start > tick for m in machines for vm in m.vms),
+                "machines_on": sum(m.state(tick) == 2 for m in machines),
+                "stranded_cores": float(
+                    sum(
+                        max(Decimal(0), m.cores - m.allocated_cores())
+                        for m in machines
+                        if m.cores - m.allocated_cores() < median_cores
+                        or m.memory - m.allocated_memory() < median_memory
+                    )
+                ),
             }
         )
         for machine in machines:
             machine.watts.append(machine.power_w(tick))
             machine.use.append(float(machine.used(tick)) / 100)
+            machine.empty_ticks += not machine.vms
             machine.oversubscribed_ticks += machine.allocated_cores() > machine.cores
             if machine.used(tick) > 100 * machine.cores:
                 machine.overloaded_ticks += 1
@@ -193,13 +245,21 @@ def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
                 if spec.overload == "kill":
                     for vm in machine.vms:
                         vm.outcome, vm.end, vm.paid_ticks = "killed", tick + 1, 0
-                    machine.vms = []
+                    machine.vms, machine.emptied = [], tick + 1
             for vm in machine.vms:
-                vm.paid_ticks += 1
+                vm.paid_ticks += vm.start <= tick
 
     metrics = measure(spec, vms, machines, series)
     metrics["overloaded_vm_ticks"] = overloaded_vms
+    metrics["boots"], metrics["boot_wait_ticks"] = boots, boot_wait
     return Outcome(metrics, vms, machines, decisions, series)
+
+
+def median(sizes: list[Decimal]) -> Decimal:
+    """The median, to the millionth."""
+    ordered = sorted(sizes)
+    middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    return middle.quantize(Decimal("1e-6"), rounding=decimal.ROUND_HALF_EVEN)
 
 
 def measure(
@@ -217,7 +277,10 @@ def measure(
         for vm in vms
     )
     all_core_ticks = float(sum(m.cores for m in machines)) * spec.ticks
+    served_h = float(sum(vm.paid_ticks * vm.cores for vm in vms)) * hours
+    unserved = len(outcomes) - outcomes.count("completed") - outcomes.count("running")
     return {
+        "unserved_share": unserved / len(outcomes) if outcomes else 0.0,
         "requests": len(outcomes),
         "allocated": sum(vm.machine is not None for vm in vms),
         "completed": outcomes.count("completed"),
@@ -225,8 +288,9 @@ def measure(
         "refused": outcomes.count("refused"),
         "killed": outcomes.count("killed"),
         "running_at_end": outcomes.count("running"),
-        "waiting_at_end": outcomes.count("waiting"),
+        "waiting_at_end": outcomes.count("waiting") + outcomes.count("starting"),
         "energy_kwh": energy,
+        "energy_kwh_per_core_hour_served": energy / served_h if served_h else math.nan,
         "energy_cost_usd": cost,
         "income_usd": income,
         "profit_usd": income - cost,
@@ -234,6 +298,9 @@ def measure(
         "overloaded_machine_ticks": sum(m.overloaded_ticks for m in machines),
         "delay_ticks": sum(vm.delay for vm in vms),
         "mean_cpu_utilisation": math.fsum(row["used_cores"] for row in series) / all_core_ticks,
+        "mean_cpu_demand": math.fsum(row["demanded_cores"] for row in series) / all_core_ticks,
+        "empty_machines_mean": sum(m.empty_ticks for m in machines) / spec.ticks,
+        "stranded_cores_share": math.fsum(row["stranded_cores"] for row in series) / all_core_ticks,
         "mean_allocation": math.fsum(row["allocated_cores"] for row in series) / all_core_ticks,
     }
 

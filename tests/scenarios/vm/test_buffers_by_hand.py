@@ -131,5 +131,5 @@ def test_requests_that_waited_come_in_the_order_in_which_they_were_put_off() -> 
     for action in (postpone(3), postpone(2), postpone(1), 0, 0, 0, 0):
         asked.append((run.decision.request.tick, run.decision.request.vm))
         run.apply(action)
-    assert asked == [(0, 0), (0, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 0)]
+    assert asked == [(0, 1), (0, 2), (1, 3), (2, 2), (2, 3), (2, 4), (3, 1)]
     assert run.decision is None

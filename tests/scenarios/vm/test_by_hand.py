@@ -44,10 +44,12 @@ def test_the_toy_of_the_catalogue() -> None:
     # tick 1: VM 1 uses 1, VM 2 uses 1 150 W   0.28 + (0.10 + 0.04)     = 0.42
     # tick 2: VM 2 is idle             100 W                              0.14
     # tick 3: empty                    100 W
-    # 500 Wh at 0.25 $/kWh and PUE 2 cost 0.25 $; income 0.84 $.
+    # 500 Wh at 0.25 $/kWh and PUE 2 cost 0.25 $; income 0.84 $. VM 1 is served 4 core-hours, VM 2
+    # two. The median VM has 2 cores and 4 GB: it does not fit into the one free core of tick 1.
     result = cloudarena.simulate("vm/toy", "first-fit")
     assert outcomes(result) == ["completed", "completed", "failed"]
     expected = {
+        "unserved_share": 1 / 3,
         "requests": 3,
         "allocated": 2,
         "completed": 2,
@@ -57,6 +59,7 @@ def test_the_toy_of_the_catalogue() -> None:
         "running_at_end": 0,
         "waiting_at_end": 0,
         "energy_kwh": 0.5,
+        "energy_kwh_per_core_hour_served": 0.5 / 6,
         "energy_cost_usd": 0.25,
         "income_usd": 0.84,
         "profit_usd": 0.59,
@@ -64,8 +67,13 @@ def test_the_toy_of_the_catalogue() -> None:
         "overloaded_machine_ticks": 0,
         "overloaded_vm_ticks": 0,
         "delay_ticks": 0,
+        "boots": 0,
+        "boot_wait_ticks": 0,
         "mean_cpu_utilisation": 4 / 16,
+        "mean_cpu_demand": 4 / 16,
         "mean_allocation": 6 / 16,
+        "empty_machines_mean": 1 / 4,
+        "stranded_cores_share": 1 / 16,
     }
     assert result.metrics == pytest.approx(expected, rel=1e-14)
     assert list(result.metrics) == list(expected)

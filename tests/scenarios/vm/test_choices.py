@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from cloudarena.compiled_run import locked
 from cloudarena.engine.streams import stream
 from cloudarena.scenarios.vm import Machines, Request, policy, postpone
 from cloudarena.scenarios.vm.policies import empty_machines
@@ -44,7 +45,7 @@ def choose(request: pytest.FixtureRequest) -> Choose:
     def ask(name: str, machines: Machines, wanted: Request, seed: int = 0) -> int:
         built_in: Any = policy.resolve(name)
         code = built_in.function if request.param == "stepped" else built_in.machine_code
-        return int(code(machines, wanted, np.random.default_rng(seed)))
+        return int(code(locked(machines), wanted, np.random.default_rng(seed)))
 
     return ask
 

@@ -124,8 +124,13 @@ def test_overload_is_recorded_and_the_vms_live_on() -> None:
     assert column(result, "overloaded_ticks", "machines") == [2]
     # More than all cores draw no more than all cores: 200 W in the first three ticks.
     assert column(result, "power_w", "series") == [200, 200, 200, 150, 100, 100]
-    # Utilisation is not capped: 2 + 3 + 3 + 1 of 2 * 6.
-    assert result.metrics["mean_cpu_utilisation"] == 9 / 12
+    # Used are at most the 2 cores there are, 2 + 2 + 2 + 1 of 2 * 6; asked for are 2 + 3 + 3 + 1.
+    assert result.metrics["mean_cpu_utilisation"] == 7 / 12
+    assert result.metrics["mean_cpu_demand"] == 9 / 12
+    assert column(result, "mean_cpu_utilisation", "machines") == [7 / 12]
+    assert column(result, "mean_cpu_demand", "machines") == [9 / 12]
+    assert column(result, "used_cores", "series") == [2, 2, 2, 1, 0, 0]
+    assert column(result, "demanded_cores", "series") == [2, 3, 3, 1, 0, 0]
     # Each pays 2 * 1 + 0.1 * 1 = 2.1 a tick: 3 and 4 ticks.
     assert result.metrics["income_usd"] == pytest.approx(7 * 2.1, rel=1e-14)
 
@@ -145,10 +150,11 @@ def test_a_kill_ends_all_vms_of_an_overloaded_machine_and_no_others() -> None:
     assert result.metrics["overloaded_vm_ticks"] == 2
     # Machine 0 was oversubscribed in ticks 0 and 1; after the kill it holds nothing.
     assert result.metrics["oversubscribed_machine_ticks"] == 2
-    # Tick 1 is spent before the kill: at full power, with 3 cores used on machine 0.
+    # Tick 1 is spent before the kill: at full power, with 3 cores asked of machine 0.
     powers = result.tables["machines_series"]["power_w"].to_pylist()[::2]
     assert powers == [200, 200, 100, 100, 100, 100]
-    assert column(result, "used_cores", "series") == [3, 4, 1, 1, 1, 1]
+    assert column(result, "used_cores", "series") == [3, 3, 1, 1, 1, 1]
+    assert column(result, "demanded_cores", "series") == [3, 4, 1, 1, 1, 1]
     assert column(result, "allocated_cores", "series") == [5, 5, 1, 1, 1, 1]
     assert column(result, "live_vms", "series") == [3, 3, 1, 1, 1, 1]
 

@@ -39,6 +39,7 @@ class Function:
     node: Node | None = None
     memory: int = 0
     submission: Fraction | None = None
+    not_before: Fraction | None = None
     boots: bool = False
     cold_start: Fraction | None = None
     data_transfer: Fraction | None = None
@@ -320,8 +321,8 @@ def critical_path(workflow: Workflow, core_speed: int) -> Fraction:
 
 def steps(
     spec: Any, rows: Iterable[Mapping[str, Any]]
-) -> Generator[Question, tuple[int, int], Outcome]:
-    """Runs a spec, asking for (node, memory) at each decision."""
+) -> Generator[Question, tuple[int, ...], Outcome]:
+    """Runs a spec, asking for (node, memory) at each decision, or (node, memory, not_before)."""
     nodes, workflows = make_nodes(spec), make_workflows(rows)
     cluster, speed = spec.cluster, spec.cluster.single_core_speed
     bandwidths = Bandwidths(
@@ -378,9 +379,10 @@ def steps(
         for function in sorted(submitted, key=lambda it: (it.workflow, it.number)):
             function.submission = now
             workflow, path = workflows[function.workflow], paths[function.workflow]
-            place, memory = yield Question(
+            place, memory, *held = yield Question(
                 now, function, workflow, nodes, bandwidths, remaining_path(function, speed), path
             )
+            function.not_before = held[0] if held else None
             node = nodes[place]
             function.node, function.memory = node, memory
             function.boots = now >= node.server.expiry
@@ -389,6 +391,8 @@ def steps(
                 node.server.boot_end = now + node.server.latency
             function.data_transfer = bandwidths.transfer(function, node)
             function.creation = max(now, node.server.boot_end) + function.data_transfer
+            if function.not_before is not None:
+                function.creation = max(function.creation, function.not_before)
             decisions.append(function)
             if function.creation == now:
                 node.create(function, now, spec.admission)
@@ -435,6 +439,7 @@ def measure(
         for record, until in pieces(node, end):
             busy += (until - record[0]) * record[1] * node.sharing.cores
     return {
+        "unserved_share": Fraction(0),
         "workflows": len(workflows),
         "functions": len(functions),
         "makespan_sum_s": sum(makespans),
@@ -476,9 +481,9 @@ def pieces(node: Node, end: Fraction) -> list[tuple[tuple[Any, ...], Fraction]]:
 def simulate(
     spec: Any,
     rows: Iterable[Mapping[str, Any]],
-    placements: Mapping[tuple[int, int], tuple[int, int]],
+    placements: Mapping[tuple[int, int], tuple[int, ...]],
 ) -> Outcome:
-    """Runs a spec with given placements: (node, memory) by (workflow, function)."""
+    """Runs a spec with given placements by (workflow, function)."""
     run = steps(spec, rows)
     try:
         question = next(run)

@@ -118,11 +118,9 @@ KEYS: dict[str, Callable[[Choice, int], Key]] = {
 }
 
 
-def check_choice(name: str, spec: Any, question: Question, placement: tuple[int, int]) -> None:
+def check_choice(name: str, spec: Any, question: Question, placement: tuple[int, ...]) -> None:
     """A policy chose what it says, but for the rounding of floats."""
-    choice, (chosen, memory) = Choice(spec, question), placement
-    if name == "heft":
-        return
+    choice, (chosen, memory, *_) = Choice(spec, question), placement
     assert memory == choice.memory(chosen)
     if name not in KEYS:
         return

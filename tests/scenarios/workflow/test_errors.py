@@ -399,7 +399,7 @@ def test_a_replay_may_be_in_any_order(tmp_path: Path) -> None:
     [
         ("0,0,s,0,0,1\n0,1,s,1,1,1\n", "has no placement for function 0 of workflow 1"),
         ("0,0,s,0,0,1\n0,0,s,0,0,2\n", "line 3: function: 0 stands twice"),
-        ("0,0,s,0,0,1\n2,0,s,0,0,1\n", "line 3: workflow: 2 is not in the workload"),
+        ("0,0,s,0,0,1\n2,0,s,0,0,1\n", "line 3: workflow: '2' is not in the workload"),
         ("a,0,s,0,0,1\n", "line 2: workflow: 'a' is not in the workload"),
         ("0,0,t,0,0,1\n", "line 2: server_type 't', server 0, numa_node 0 is not in the cluster"),
         ("0,0,s,2,0,1\n", "line 2: server_type 's', server 2, numa_node 0 is not in the cluster"),
@@ -537,3 +537,27 @@ def test_arrivals_of_templates_that_cannot_be(arrivals: Any, words: str) -> None
     with pytest.raises(SpecError) as caught:
         cloudarena.load(spec_of(), {"workload": workload})
     assert str(caught.value).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"workload.templates": 2**31}, "templates: 2,147,483,648 of each shape with"),
+        ({"workload.templates": 10**12}, "templates: 1,000,000,000,000 of each shape with"),
+        ({"workload.rate": 1e-300, "workload.arrivals": "bursty"}, "rate: 1e-300 is not allowed"),
+        ({"workload": "x" * 4000}, "a name of 4,000 characters is not allowed: at most 255"),
+        ({"workload.functions": 2**62}, "functions: 4611686018427387904 is not allowed"),
+        ({"cluster.servers[0].hourly_rate": 1e300}, "hourly_rate: 1e+300 is not allowed"),
+    ],
+)
+def test_numbers_that_no_run_could_hold_are_refused_at_once(changes, words) -> None:
+    data = cloudarena.load("workflow/demo").model_dump(mode="json")
+    for key, value in changes.items():
+        if key == "workload":
+            data[key] = value
+    rest = {key: value for key, value in changes.items() if key != "workload"}
+    with pytest.raises(CloudarenaError) as caught:
+        cloudarena.simulate(cloudarena.load(data, rest))
+    assert words in str(caught.value)
+    assert len(str(caught.value)) < 400
+    assert "\n" not in str(caught.value)

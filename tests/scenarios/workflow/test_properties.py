@@ -258,7 +258,7 @@ def test_policies_pass_the_public_checks(name: str) -> None:
 
 @pytest.mark.parametrize("rule", [{}, {"work": "real", "admission": "strict"}])
 def test_scenarios_pass_the_public_checks(rule: dict[str, str]) -> None:
-    assert len(check_scenario(contended(**rule))) == 9
+    assert len(check_scenario(contended(**rule))) == 10
 
 
 @pytest.mark.parametrize("name", policy.array_names())

@@ -36,7 +36,8 @@ from . import reference
 from .cases import Case, cases
 from .reference_policies import check_choice
 
-Placement = tuple[int, int]
+Placement = tuple[Any, ...]
+"""A node, MB, and perhaps until when it is held back: exactly, for the reference."""
 Choose = Callable[[WorkflowDecision, reference.Question], Placement]
 
 
@@ -203,6 +204,7 @@ def placement_row(function: reference.Function) -> dict[str, Any]:
         "server": function.node.server.number,
         "numa_node": function.node.number,
         "memory": function.memory,
+        "not_before": function.not_before,
     }
 
 
@@ -261,11 +263,11 @@ def in_step(spec: WorkflowScenario, run: WorkflowSimulation, case: Case, choose:
             assert decision is not None, "the reference has a decision and the kernel has none"
             check_decision(decision, question, close)
             placement = choose(decision, question)
-            if would_stand_still(question, *placement):
+            if would_stand_still(question, *placement[:2]):
                 with pytest.raises(InvalidAction, match="less than one operation a second"):
-                    run.apply(placement)
+                    run.apply(placement[:2])
                 placement = freest(question)
-            run.apply(placement)
+            run.apply((*placement[:2], *map(float, placement[2:])))
             question = steps.send(placement)
     except StopIteration as end:
         outcome = end.value
@@ -288,7 +290,10 @@ def freest(question: reference.Question) -> Placement:
 
 
 def anywhere(seed: int, crowding: float) -> Choose:
-    """Any node, mostly one of the first two; as much as is needed, all, what is free, or less."""
+    """Any node, mostly one of the first two; as much as is needed, all, what is free, or less.
+
+    Some are held back: to a time in the past, to now, or for some seconds.
+    """
     rng = random.Random(seed)
 
     def choose(decision: WorkflowDecision, question: reference.Question) -> Placement:
@@ -300,7 +305,11 @@ def anywhere(seed: int, crowding: float) -> Choose:
         memory = rng.choice(
             [needed, needed, node.memory, node.free_memory(), needed // 2, rng.randint(1, 16)]
         )
-        return place, min(max(memory, 1), node.memory)
+        placement = place, min(max(memory, 1), node.memory)
+        if rng.random() < 0.7:
+            return placement
+        later = rng.choice([-1.0, 0.0, 0.5, 1.0, 2.0, rng.uniform(0.0, 20.0)])
+        return *placement, question.now + Fraction(later)
 
     return choose
 
@@ -311,8 +320,9 @@ def test_kernel_and_reference_agree(case: Case, seed: int, crowding: float) -> N
 
 
 @settings(max_examples=30)
-@given(case=cases(), name=st.sampled_from(list(policy)))
+@given(case=cases(), name=st.sampled_from([name for name in policy if name != "heft"]))
 def test_kernel_and_reference_agree_under_the_built_in_policies(case: Case, name: str) -> None:
+    """All but HEFT, whose plan has times in floats: the reference would take them for others."""
     built_in = policy.resolve(name)
     spec = case.load()
     if hasattr(built_in, "start"):
@@ -333,7 +343,16 @@ def test_kernel_and_reference_agree_under_the_built_in_policies(case: Case, name
 @given(case=cases(), seed=st.integers(0, 99))
 def test_a_replay_gives_the_tables_of_the_reference(case: Case, seed: int) -> None:
     """The same, with all placements known beforehand, from a file."""
-    spec, played = run_both(case, anywhere(seed, 0.5))
+    held: dict[tuple[int, int], Placement] = {}
+    at_random = anywhere(seed, 0.5)
+
+    def choose(decision: WorkflowDecision, question: reference.Question) -> Placement:
+        function, placement = question.function, at_random(decision, question)
+        if not would_stand_still(question, *placement[:2]):
+            held[function.workflow, function.number] = placement[2:]
+        return placement
+
+    spec, played = run_both(case, choose)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "placements.csv"
         pacsv.write_csv(played.tables["functions"], path)
@@ -346,6 +365,7 @@ def test_a_replay_gives_the_tables_of_the_reference(case: Case, seed: int) -> No
         (row["workflow"], row["function"]): (
             nodes[row["server_type"], row["server"], row["numa_node"]],
             row["memory"],
+            *held.get((row["workflow"], row["function"]), ()),
         )
         for row in played.tables["functions"].to_pylist()
     }

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cloudarena.contract import Metric, Plot
+from cloudarena.measures import UNSERVED, AtLeast, ratio
 from cloudarena.scenarios.clusters.kernel import BACKLOG, BUSY, MEMORY
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.clusters.simulation import ClustersSimulation
 
 METRICS = (
+    Metric(UNSERVED, "tasks that are not done / tasks that have arrived", "lower"),
     Metric("tasks", "tasks that were done"),
     Metric("throughput_per_s", "tasks / makespan_s", "higher"),
-    Metric("makespan_s", "when the last task ended", "lower"),
+    Metric("makespan_s", "when the last task ended; so far, while there are others", "lower"),
     Metric("backlog_mean_tasks", "tasks arrived and not done, mean over time", "lower"),
     Metric("memory_mb", "sum of VMs of a class times memory of one, mean over time", "lower"),
     Metric("utilisation", "VM-seconds of service / (vms * makespan_s)", "higher"),
@@ -25,6 +27,7 @@ METRICS = (
 
 HEADLINE = "makespan_s"
 HIGHLIGHTS = (
+    UNSERVED,
     "throughput_per_s",
     "makespan_s",
     "memory_mb",
@@ -49,21 +52,22 @@ PLOTS = (
 def measure(run: ClustersSimulation) -> dict[str, float]:
     """The metrics so far."""
     totals, now = run.world.totals, run.now
-    seconds = max(now, 1e-300)
     # The sum of parts of tasks is only nearly whole.
     tasks = int(run.batches.tasks.sum()) if run.ended else float(run.world.done.sum())
+    left = 0.0 if run.ended else float(run.backlog().sum())
     # What is decided before the first stage is thought out beforehand.
     counted = run.plans[1:] if run.scenario.pipelined else run.plans
     values = (
+        left / (tasks + left) if left else 0.0,
         tasks,
-        tasks / seconds if now else 0.0,
-        now,
-        float(totals[BACKLOG]) / seconds,
-        float(totals[MEMORY]) / seconds,
-        float(totals[BUSY]) / (run.scenario.vms * seconds),
+        ratio(tasks, now),
+        now if run.ended else AtLeast(now),
+        ratio(float(totals[BACKLOG]), now),
+        ratio(float(totals[MEMORY]), now),
+        ratio(float(totals[BUSY]), run.scenario.vms * now),
         len(run.stages),
         len(run.plans),
         sum(taken.plan.evaluations for taken in counted),
-        sum(stage.thinking_s for stage in run.stages) / seconds,
+        ratio(sum(stage.thinking_s for stage in run.stages), now),
     )
     return {metric.name: value for metric, value in zip(METRICS, values, strict=True)}

@@ -78,5 +78,6 @@ class ClustersObserver:
 
     def value(self, run: ClustersSimulation) -> float:
         """What has been earned so far."""
-        metrics = run.metrics()
-        return metrics[self._reward] * (-1.0 if self._reward == "makespan_s" else 1.0)
+        if self._reward == "makespan_s":
+            return -run.now
+        return run.metrics()["throughput_per_s"] if run.now > 0 else 0.0

@@ -138,11 +138,12 @@ class Replay(DecisionFile):
         }
         super().__init__(path, types, {"time_s": pa.float64()})
         self._plans: dict[int, Plan] = {}
+        self._given: dict[int, set[int]] = {}
 
     def start(self, scenario: Any, seed: int) -> None:
         """Finds the classes of the file in the scenario."""
         names = [one.name for one in scenario.classes]
-        self._plans = {}
+        self._plans, self._given = {}, {}
         for row, values in self._rows():
             for key, value in values.items():
                 if value is None and key != "time_s":
@@ -151,11 +152,28 @@ class Replay(DecisionFile):
                 hint = nearest(values["class"], names)
                 raise self._error(f"class: {values['class']!r} is not in the scenario.{hint}", row)
             none = Plan(np.zeros(len(names), np.int64), values["length_s"], values["evaluations"])
-            plan = self._plans.setdefault(values["decision"], none)
-            np.asarray(plan.shares)[names.index(values["class"])] = values["vms"]
+            number = values["decision"]
+            plan = self._plans.setdefault(number, none)
+            for key, first in (("length_s", plan.length_s), ("evaluations", plan.evaluations)):
+                if values[key] != first:
+                    raise self._error(
+                        f"{key}: {values[key]:g} is not allowed: {first:g}, as in the first row of "
+                        f"decision {number}",
+                        row,
+                    )
+            place = names.index(values["class"])
+            if place in self._given.setdefault(number, set()):
+                raise self._error(
+                    f"class: {values['class']!r} stands twice for decision {number}", row
+                )
+            self._given[number].add(place)
+            np.asarray(plan.shares)[place] = values["vms"]
 
     def __call__(self, decision: Any) -> Plan:
         """The plan of the decision's number."""
         if decision.number not in self._plans:
             raise self._error(f"decision {decision.number} is missing")
+        for place, one in enumerate(decision.classes):
+            if place not in self._given[decision.number]:
+                raise self._error(f"decision {decision.number} has no row for class {one.name!r}")
         return self._plans[decision.number]

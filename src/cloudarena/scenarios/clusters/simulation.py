@@ -14,6 +14,7 @@ from cloudarena.engine.streams import stream
 from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.clusters import kernel
 from cloudarena.scenarios.clusters.decision import ClustersDecision, Floats, Plan, check_plan
+from cloudarena.scenarios.clusters.laws import Law
 from cloudarena.scenarios.clusters.metrics import measure
 from cloudarena.scenarios.clusters.spec import ClustersScenario
 from cloudarena.scenarios.clusters.tables import make_tables
@@ -130,19 +131,19 @@ class ClustersSimulation(Simulation):
         )
 
     def _draw_world(self) -> kernel.World:
-        """Draws the task time and memory of each batch and class: the same for all policies."""
+        """Draws the task time and memory of each batch and class: the same for all policies.
+
+        A class draws by its name, so that its place among the others and their laws do not matter.
+        """
         scenario, batches = self.scenario, self.batches
-        rng_seconds = stream(self.seed, "task times")
-        rng_memory = stream(self.seed, "memory")
         count = len(batches.times)
-        # Class by class, so that each law draws for itself.
-        seconds = [
-            one.seconds.mean * one.seconds.factors(rng_seconds, count) for one in scenario.classes
-        ]
-        memory = [
-            one.memory_mb.mean * one.memory_mb.factors(rng_memory, count)
-            for one in scenario.classes
-        ]
+
+        def drawn(law: Law, purpose: str, name: str) -> Floats:
+            factors = law.factors(stream(self.seed, f"{purpose}/{name}"), count)
+            return np.asarray(law.mean * factors)
+
+        seconds = [drawn(one.seconds, "task times", one.name) for one in scenario.classes]
+        memory = [drawn(one.memory_mb, "memory", one.name) for one in scenario.classes]
         return kernel.make_world(
             batches.times,
             batches.tasks.astype(np.float64),

@@ -19,6 +19,7 @@ from cloudarena.scenarios.faas.names import (
     ACCELERATORS,
     CURVE,
     LINEAR,
+    NETWORK,
     NONE,
     POINTS,
     PREDICATES,
@@ -32,9 +33,11 @@ from cloudarena.scenarios.faas.policies import PARAMETERS
 from cloudarena.scenarios.faas.rows import (
     CHANGE,
     INVOCATION,
+    METERS,
     MOVED,
     REPLICA,
     SAMPLE,
+    TOTALS,
     Records,
 )
 from cloudarena.scenarios.faas.sources import count_windows, draw_requests
@@ -73,6 +76,11 @@ def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: Recor
     functions = build_functions(scenario)
     clock = np.zeros(1, CLOCK)
     clock["looks"], clock["unsettled"] = True, NONE
+    clock["next_sample"] = np.inf if record == "none" else scenario.sample_s
+    carbon = carbon_rows(scenario.carbon.series or ((0.0, scenario.carbon.g_per_kwh),))
+    by_flows = scenario.topology.kind != "none" and len(carbon) > 1
+    clock["next_carbon"] = carbon["begin"][1] if by_flows else np.inf
+    clock["next_look"] = np.minimum(clock["next_sample"], clock["next_carbon"])
     clock["windows"] = count_windows(*span, scenario.load_scale) - 1
     due = Due(
         nodes=make_alarms(len(devices)),
@@ -91,7 +99,7 @@ def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: Recor
     return World(
         clock=clock,
         rules=build_rules(scenario, seed, record, int(functions["workers"].max())),
-        carbon=carbon_rows(scenario.carbon.series or ((0.0, scenario.carbon.g_per_kwh),)),
+        carbon=carbon,
         weights=np.array(scenario.scheduler.weights()),
         parameters=np.zeros(PARAMETERS),
         arrivals=requests.arrival_s,
@@ -135,9 +143,9 @@ def build_rules(
     rules["bandwidth"] = mbit(scenario.network.bandwidth_mbps)
     rules["scheduling_s"] = scenario.scheduler.delay_s
     rules["off_after_s"] = np.inf if off is None else off
-    rules["sample_s"] = scenario.sample_s
+    rules["sample_s"], rules["horizon_s"] = scenario.sample_s, scenario.scheduler.horizon_s
     rules["rows"], rules["all_rows"] = record != "none", record == "full"
-    for purpose in ("execution", "latency", "origin", "router"):
+    for purpose in ("execution", "latency", "origin", "router", "start"):
         rules[f"{purpose}_key"] = make_key(seed, purpose)
     rules["predicates"] = [name in scenario.scheduler.predicates for name in PREDICATES]
     return rules
@@ -169,6 +177,9 @@ def build_nodes(
     for name in ("idle_w", "model", "coefficient_w", "exponent", "points"):
         nodes[name] = [model[name] for model in models]
     nodes["slope_w"] = nodes["coefficient_w"] / WHOLE
+    bytes_s = np.array([device.nic_bytes_s for device in devices])
+    nodes["byte_j"] = nodes["coefficient_w"][:, NETWORK] / bytes_s
+    nodes["transfer_w"] = nodes["byte_j"] * mbit(scenario.network.bandwidth_mbps)
     boot_w = nodes["idle_w"] + [model["busy_w"] for model in models]
     nodes["boot_w"] = boot_w if power.boot_w is None else power.boot_w
     nodes["off_w"], nodes["boot_s"] = power.off_w, power.boot_s
@@ -226,6 +237,8 @@ def build_records(record: RecordLevel, nodes: int) -> Records:
         moved=np.zeros(first, MOVED),
         samples=np.zeros(rows, SAMPLE),
         nodes=np.zeros((rows if full else 0, nodes, 2)),
+        meters=np.zeros((2, nodes), METERS),
+        totals=np.zeros(2, TOTALS),
     )
 
 

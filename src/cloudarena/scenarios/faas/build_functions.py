@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.engine.hashing import name_key
 from cloudarena.engine.laws import Law, Laws, make_laws, mean
 from cloudarena.errors import SpecError
 from cloudarena.scenarios.faas.functions import Function, Image
@@ -131,10 +132,15 @@ def build_variants(
     laws: list[Law] = []
     fits = np.zeros((len(variants), len(devices)), FIT)
     fits["law"], fits["mean_s"] = NONE, np.inf
+    starts = [faas_functions.start_time(device.name) for device in devices]
+    laws.extend(starts)
+    fits["start_law"], fits["start_s"] = np.arange(len(starts)), [mean(law) for law in starts]
+    owners = [f for f, group in zip(scenario.functions, groups, strict=True) for _ in group]
     cold = np.full(len(variants), NONE)
     saturation = scenario.contention.memory_saturation
     for v, variant in enumerate(variants):
         fits["image_bytes"][v] = variant.size
+        fits["cold_claim"][v] = cold_claims(owners[v], devices)
         for d, one in enumerate(variant.laws):
             if one is None:
                 continue
@@ -160,19 +166,26 @@ def build_variants(
     return rows, fits, make_laws(laws)
 
 
+def cold_claims(function: Function, devices: list[Device]) -> NDArray[np.int64]:
+    """(devices, 3): millionths of CPU while a replica pulls, starts and is set up."""
+    cores = np.array([function.pull_cores, function.start_cores, function.setup_cores])
+    there = np.array([device.cores for device in devices])
+    return np.round(np.minimum(cores / there[:, None], 1.0) * WHOLE).astype(np.int64)
+
+
 def build_functions(scenario: FaasScenario) -> NDArray[np.void]:
     """The functions, with the replicas that they should have at the start."""
     rows = np.zeros(len(scenario.functions), FUNCTION)
     end = 0
     for row, function in zip(rows, scenario.functions, strict=True):
         rule, own = function.scaling, function.image is not None
-        row["first_variant"] = end
+        row["key"], row["first_variant"] = name_key(function.name), end
         end += 1 if own else len(faas_functions.FUNCTIONS[function.name].images)
         row["end_variant"] = end
         row["workers"] = function.workers or (1 if own else faas_functions.WORKERS)
         row["queue_limit"] = _or(function.queue_limit, NO_LIMIT)
         row["timeout_s"] = _or(function.timeout_s, np.inf)
-        row["start_s"], row["setup_s"] = function.start_s, function.setup_s
+        row["start_s"], row["setup_s"] = _or(function.start_s, np.nan), function.setup_s
         row["request_bytes"] = function.request_kb * 1e3
         row["response_bytes"] = function.response_kb * 1e3
         row["scaler"], row["window"] = SCALERS.index(rule.by), rule.window
@@ -185,7 +198,8 @@ def build_functions(scenario: FaasScenario) -> NDArray[np.void]:
             row["interval_s"] = np.inf
         row["lower_threshold"] = _or(rule.lower_threshold, rule.threshold)
         row["wanted"] = _or(rule.start, rule.minimum)
-    rows["bucket"] = np.arange(len(rows))
+    names = [function.name for function in scenario.functions]
+    rows["bucket"] = [sorted(names).index(name) for name in names]
     rows["first"] = rows["last"] = NONE
     return rows
 

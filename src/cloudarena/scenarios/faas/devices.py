@@ -56,6 +56,11 @@ class Devices(Spec):
             raise PydanticCustomError("not_allowed", "mix: no device has a share")
         return self
 
+    @property
+    def number(self) -> int:
+        """How many devices there are."""
+        return self.count or sum((self.types or {}).values())
+
     def draw(self, seed: int) -> tuple[str, ...]:
         """The type of each device."""
         if self.types is not None:
@@ -71,7 +76,7 @@ class Topology(Spec):
     kind: Literal["none", "urban-sensing", "industrial-iot", "cloud-regions", "city"] = "none"
     cells: int | None = Field(None, ge=1, le=10_000)
     """How many cells, factories or regions; by default it follows from the devices."""
-    seed: int | None = Field(None, ge=0)
+    seed: int | None = Field(None, ge=0, le=2**63 - 1)
     """Decides devices and topology; the seed of the run by default."""
 
     @model_validator(mode="before")
@@ -137,10 +142,10 @@ class NodePower(Spec):
     """Power models by device type, where they are not the published ones; and switching off."""
 
     devices: dict[str, Annotated[Linear | Points | Curve, Field(discriminator="model")]] = {}  # noqa: RUF012
-    off_after_s: float | None = Field(None, ge=0)
+    off_after_s: float | None = Field(None, ge=0, le=1e9)
     """A node without replicas is switched off after so long; null: never."""
     off_w: Watts = 0.0
-    boot_s: float = Field(30.0, ge=0)
+    boot_s: float = Field(30.0, ge=0, le=1e9)
     boot_w: Watts | None = None
     """While it boots; idle and a busy CPU by default."""
 

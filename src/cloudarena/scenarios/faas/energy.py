@@ -4,14 +4,20 @@ A node that is on draws
 
     P = idle + C(u_cpu) + sum over gpu, disk, network, memory of w_r u_r
 
-with ``u_r = min(1, load_r)``, the load being the sum of the claims of what executes there, and C
-the CPU's part: ``w u`` (linear), eleven points from 0 to 100 % joined by lines, or the curve
-``w (2u - u^x)`` of Fan et al. So power never falls as load rises.
+with ``u_r = min(1, load_r)``, the load being the sum of the claims of what executes there and of
+the cold starts that go on there, and C the CPU's part: ``w u`` (linear), eleven points from 0 to
+100 % joined by lines, or the curve ``w (2u - u^x)`` of Fan et al. So power never falls as load
+rises.
 
 The dynamic part of each resource is shared by claim: a claim of c millionths draws ``c unit_w``
 with ``unit_w = (power of the resource) / load``, and the integral of ``unit_w`` while an invocation
 executes, times its claim, is its energy. The idle part is shared alike by the replicas that are
 there. So each event costs the same, however many there are, and shares sum to the node's energy.
+
+Images, data, requests and responses that cross the network draw at the interfaces of the nodes at
+both ends: a byte takes ``network_w`` over the bytes that an interface carries in a second, so a
+transfer at full rate draws ``network_w`` for each way. That is added apart from the power above:
+without a topology by the time that transfers last, else by the bytes that flows have moved.
 """
 
 from __future__ import annotations
@@ -67,25 +73,45 @@ def dynamic_power_w(node: Record, resource: int, load: int) -> float:
 
 @inner
 def meter(node: Record, clock: Record) -> None:
-    """Adds up the energy of a node until now."""
+    """Adds up the energy of a node until now, and that of each resource."""
     seconds = clock.now - node.since
     if seconds <= 0.0:
         return
-    energy = node.power_w * seconds
-    node.energy_j += energy
+    node.energy_j += node.power_w * seconds
     node.carbon_g += node.power_w * (clock.carbon - node.carbon)
     node.since, node.carbon = clock.now, clock.carbon
-    if node.state != OFF:
-        node.on_s += seconds
-    if node.replicas == 0:
-        node.spare_j += energy
-        return
-    node.share_j += node.share_w * seconds
-    if node.running > 0:
-        node.busy_s += seconds
+    if node.running + node.starting > 0:
+        if node.running > 0:
+            node.busy_s += seconds
+            node.running_s += node.running * seconds
         node.cpu_s += min(node.load[CPU], WHOLE) * seconds
         for resource in range(POWERED):
             node.unit_j[resource] += node.unit_w[resource] * seconds
+
+
+@inner
+def meter_base(node: Record, clock: Record) -> None:
+    """Adds up what a node has drawn with nothing to do, before its state or replicas change."""
+    seconds = clock.now - node.base_since
+    node.base_since = clock.now
+    node.base_j += node.base_w * seconds
+    if node.state != OFF:
+        node.on_s += seconds
+    if node.replicas == 0:
+        node.empty_j += node.base_w * seconds
+    else:
+        node.share_j += node.share_w * seconds
+
+
+@inner
+def meter_transfers(node: Record, clock: Record) -> None:
+    """Adds up what transfers without a topology have drawn, before one begins or ends."""
+    watts = node.transfers * node.transfer_w
+    energy = watts * (clock.now - node.transfers_since)
+    node.energy_j += energy
+    node.network_j += energy
+    node.carbon_g += watts * (clock.carbon - node.transfers_carbon)
+    node.transfers_since, node.transfers_carbon = clock.now, clock.carbon
 
 
 @inner

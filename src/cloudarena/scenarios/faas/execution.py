@@ -10,7 +10,10 @@ only the share of an invocation that waits for memory: ``1 + memory_bound (f - 1
 at each begin and end on a node the work that is left is carried over to the new speeds. A node
 that is not overbooked costs nothing.
 
-An event begins and ends executions on one node at most. When it is over, the node is settled: its
+A replica that pulls its image, starts or is set up claims CPU as well. It slows down what executes
+and draws power, but takes its time whatever else goes on.
+
+Most events begin and end executions on one node at most. When one is over, the node is settled: its
 power and the speed of what executes there are found once.
 """
 
@@ -19,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from cloudarena.engine.alarms import set_alarm
-from cloudarena.engine.compiled import inner
+from cloudarena.engine.compiled import inner, separate
 from cloudarena.engine.hashing import uniform
 from cloudarena.engine.laws import draw
 from cloudarena.scenarios.faas.energy import invocation_energy_j, meter, set_power
@@ -47,8 +50,8 @@ def execution_s(world: World, slot: Record, replica: Record, fit: Record) -> flo
     law = fit.law
     if replica.served == 1 and world.variants[replica.variant].cold_law != NONE:
         law = world.variants[replica.variant].cold_law
-    share = uniform(world.rules[0].execution_key, slot.function, slot.number)
-    return draw(world.laws, law, share)
+    key = world.functions[slot.function].key
+    return draw(world.laws, law, uniform(world.rules[0].execution_key, key, slot.number))
 
 
 @inner
@@ -148,3 +151,26 @@ def settle(world: World) -> None:
             slot.stretch = stretch
             set_alarm(world.due.finishes, number, clock.now + slot.left * stretch)
         number = slot.next
+
+
+@separate
+def settle_apart(world: World) -> None:
+    """As ``settle``, for what happens less often."""
+    settle(world)
+
+
+@separate
+def claim_start(world: World, replica: Record, amount: int) -> None:
+    """The cold start of a replica claims so many millionths of its node's CPU from now on."""
+    if amount == replica.claim:
+        return
+    clock, node = world.clock[0], world.nodes[replica.node]
+    if clock.unsettled not in (NONE, replica.node):
+        settle_apart(world)
+    meter(node, clock)
+    used = replica.claim * (node.unit_j[CPU] - replica.claim_j)
+    world.functions[replica.function].start_j += used
+    node.load[CPU] += amount - replica.claim
+    node.starting += (amount > 0) - (replica.claim > 0)
+    replica.claim, replica.claim_j = amount, node.unit_j[CPU]
+    clock.unsettled = replica.node

@@ -17,6 +17,7 @@ from cloudarena.workloads.faas_functions import FUNCTIONS
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Megabytes = Annotated[float, Field(ge=0, le=1e9)]
+Cores = Annotated[float, Field(ge=0, le=1e6)]
 
 
 class ConstantTime(Spec):
@@ -46,10 +47,10 @@ class LogNormalTime(Spec):
 
     law: Literal["log-normal"]
     sigma: float = Field(gt=0, le=10)
-    loc: float = 0.0
+    loc: float = Field(0.0, ge=-1e9, le=1e9)
     scale: float = Field(gt=0, le=1e9)
-    least: float = Field(0.0, ge=0)
-    most: float = Field(1e9, gt=0)
+    least: float = Field(0.0, ge=0, le=1e9)
+    most: float = Field(1e9, gt=0, le=1e9)
 
     @model_validator(mode="after")
     def _within_bounds(self) -> LogNormalTime:
@@ -114,21 +115,21 @@ class ScalingRule(Spec):
     by: Scaler = "none"
     minimum: int = Field(1, ge=0, le=1_000_000)
     maximum: int = Field(20, ge=1, le=1_000_000)
-    start: int | None = Field(None, ge=0)
+    start: int | None = Field(None, ge=0, le=1_000_000)
     """Replicas at the start; the minimum by default."""
     interval_s: float = Field(15.0, gt=0, le=1e6)
-    window_s: float | None = Field(None, gt=0)
+    window_s: float | None = Field(None, gt=0, le=1e9)
     """How far back a scaler looks, in whole intervals; one by default."""
     threshold: float = Field(1.0, gt=0, le=1e9)
-    lower_threshold: float | None = Field(None, ge=0)
+    lower_threshold: float | None = Field(None, ge=0, le=1e9)
     """Of ``request-rate``: below it replicas are taken away; the threshold by default."""
     tolerance: float = Field(0.1, ge=0, lt=1)
     step: int = Field(0, ge=0, le=1_000_000)
     """Replicas more or less at a time; 0: as many as the rule says, for request-rate 1."""
-    cooldown_s: float = Field(0.0, ge=0)
+    cooldown_s: float = Field(0.0, ge=0, le=1e9)
     """Fewer replicas only so long after the last change."""
-    expiry_s: float = Field(600.0, gt=0)
-    """Of ``per-request``: a replica ends after so long without requests."""
+    expiry_s: float = Field(600.0, gt=0, le=1e9)
+    """Of ``per-request``: a replica beyond the minimum ends after so long without requests."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> ScalingRule:
@@ -164,7 +165,7 @@ class ScalingRule(Spec):
 class Function(Spec):
     """A function: one of the published ones by its name, or one's own with ``image``."""
 
-    name: str = Field(min_length=1)
+    name: str = Field(min_length=1, max_length=200)
     image: Image | None = None
     requests: Requests = NoRequests(kind="none")
     scaling: ScalingRule = ScalingRule()
@@ -172,16 +173,22 @@ class Function(Spec):
     """Requests that a replica serves at a time; 4 for published functions, else 1."""
     queue_limit: int | None = Field(None, ge=0, le=10**9)
     """Requests that wait at a replica at most; more are rejected."""
-    timeout_s: float | None = Field(None, gt=0)
+    timeout_s: float | None = Field(None, gt=0, le=1e9)
     """A request that has no answer after so long is given up."""
-    start_s: float = Field(0.0, ge=0, le=1e6)
-    """How long a container takes to start,"""
+    start_s: float | None = Field(None, ge=0, le=1e6)
+    """How long a container takes to start; by default drawn from the published times by device,"""
     setup_s: float = Field(0.0, ge=0, le=1e6)
     """and, once it has its data, to be ready."""
+    pull_cores: Cores = 1.0
+    """Cores that are busy while a node pulls and unpacks the image,"""
+    start_cores: Cores = 1.0
+    """while a container starts,"""
+    setup_cores: Cores = 1.0
+    """and while it fetches its data and is set up; at most all of the device."""
     memory_bound: Share = 0.3
     """The share of execution that waits for memory when the bus is saturated."""
-    request_kb: float = Field(10.0, ge=0)
-    response_kb: float = Field(10.0, ge=0)
+    request_kb: float = Field(10.0, ge=0, le=1e9)
+    response_kb: float = Field(10.0, ge=0, le=1e9)
 
     @model_validator(mode="after")
     def _has_an_image(self) -> Function:

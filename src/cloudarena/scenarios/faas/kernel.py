@@ -20,11 +20,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloudarena.engine.alarms import first_ring, first_ringing
 from cloudarena.engine.compiled import inner, lean, separate
 from cloudarena.engine.flows import FREE_SLOTS, finishing, next_finish
-from cloudarena.scenarios.faas.energy import meter, pass_time
+from cloudarena.scenarios.faas.energy import meter, meter_base, meter_transfers, pass_time
 from cloudarena.scenarios.faas.execution import meter_function, settle
 from cloudarena.scenarios.faas.lifecycle import (
     alarm_of_node,
@@ -33,7 +34,8 @@ from cloudarena.scenarios.faas.lifecycle import (
     place,
     pulled,
 )
-from cloudarena.scenarios.faas.names import CPU, EXECUTING, NONE, OFF, PULL, SETUP, WHOLE
+from cloudarena.scenarios.faas.names import EXECUTING, NONE, PER_REQUEST, PULL, SETUP
+from cloudarena.scenarios.faas.replicas import count_replicas
 from cloudarena.scenarios.faas.requests import (
     alarm_of_request,
     arrive,
@@ -42,11 +44,13 @@ from cloudarena.scenarios.faas.requests import (
     moved,
     take_up,
     time_out,
+    want_for_waiting,
 )
+from cloudarena.scenarios.faas.sampling import sample
 from cloudarena.scenarios.faas.scaling import scaling_of, set_replicas, tick
 from cloudarena.scenarios.faas.scheduling import find_valid, replica_of, score
 from cloudarena.scenarios.faas.state import Nodes, World
-from cloudarena.scenarios.faas.transfers import begin_flows, end_flow
+from cloudarena.scenarios.faas.transfers import begin_flows, change_carbon, count_flows, end_flow
 
 ENDED, DECIDE, FULL, NOT_VALID, NO_SUCH_NODE, BAD_COUNT = range(6)
 """Where a run stands; from NOT_VALID on, why an action is not allowed."""
@@ -82,6 +86,8 @@ def find_placement(world: World) -> bool:
     clock = world.clock[0]
     for which in range(len(world.functions)):
         function = world.functions[which]
+        if function.scaler == PER_REQUEST and not function.blocked:
+            want_for_waiting(function)
         if function.placed < function.wanted and not function.blocked:
             if find_valid(world, which):
                 score(world, which)
@@ -93,37 +99,32 @@ def find_placement(world: World) -> bool:
 
 
 @separate
-def sample(world: World) -> None:
-    """Keeps the power of the nodes, and what goes on."""
-    clock, records = world.clock[0], world.records
-    clock.next_sample += world.rules[0].sample_s
-    row = records.samples[clock.samples]
-    row.time, row.replicas, row.waiting = clock.now, clock.replicas, 0
-    row.power = row.idle = 0.0
-    row.nodes_on = row.running = 0
-    for number in range(len(world.nodes)):
-        node = world.nodes[number]
-        row.power += node.power_w
-        row.nodes_on += node.state != OFF
-        row.running += node.running
-        row.idle += node.base_w
-        if len(records.nodes) > 0:
-            records.nodes[clock.samples, number, 0] = node.power_w
-            records.nodes[clock.samples, number, 1] = min(node.load[CPU], WHOLE) / WHOLE
-    for number in range(len(world.functions)):
-        row.waiting += world.functions[number].waiting + world.functions[number].queued
-    clock.samples += 1
-
-
-@separate
 def end(world: World) -> None:
     """Adds everything up until the end of the run."""
     clock = world.clock[0]
     count_requests(clock, 0)
+    count_replicas(clock, 0)
+    if world.rules[0].network:
+        count_flows(world)
     for number in range(len(world.nodes)):
-        meter(world.nodes[number], clock)
+        node = world.nodes[number]
+        meter(node, clock)
+        meter_base(node, clock)
+        meter_transfers(node, clock)
     for number in range(len(world.functions)):
         meter_function(world.functions[number], clock.now)
+
+
+@separate
+def look(world: World) -> None:
+    """The grid's intensity changes, or it is time for a sample; the first goes first."""
+    clock = world.clock[0]
+    if clock.next_carbon <= clock.next_sample:
+        change_carbon(world)
+    else:
+        pass_time(clock, world.carbon, clock.next_sample)
+        sample(world)
+    clock.next_look = min(clock.next_carbon, clock.next_sample)
 
 
 @separate
@@ -159,13 +160,14 @@ def advance(world: World) -> int:
         flow = next_finish(world.paths.flows) if rules.network else np.inf
         arrival = world.arrivals[clock.arrived] if clock.arrived < len(world.arrivals) else np.inf
         event = min(node, flow, replica, finish, timeout, scaler, arrival)
-        if rules.rows and clock.next_sample < min(event, rules.end_s):
-            pass_time(clock, world.carbon, clock.next_sample)
-            sample(world)
+        if clock.next_look <= min(event, rules.end_s):
+            look(world)
             continue
         if event >= rules.end_s:
             pass_time(clock, world.carbon, rules.end_s)
             end(world)
+            if rules.rows:
+                sample(world)
             return ENDED
         pass_time(clock, world.carbon, event)
         following = NONE
@@ -253,13 +255,26 @@ def show(world: World, seen: Nodes) -> None:
         seen.data_s[number] = node.data_s
 
 
-def play(world: World, seen: Nodes, placer: Any, scaler: Any, rng: np.random.Generator) -> int:
-    """Lets compiled policies decide until the run ends, something is full, or an action is bad."""
+def play(
+    world: World,
+    seen: Nodes,
+    shown: Nodes,
+    weights: NDArray[np.float64],
+    parameters: NDArray[np.float64],
+    stop: NDArray[np.int64],
+    placer: Any,
+    scaler: Any,
+    rng: np.random.Generator,
+) -> int:
+    """Lets compiled policies decide until the run ends, something is full, or an action is bad.
+
+    They see ``shown``, a read-only view of ``seen``. Where ``stop`` is set, it comes back.
+    """
     status = DECIDE if world.clock[0].pending != NOTHING else advance(world)
-    while status == DECIDE:
+    while status == DECIDE and stop[0] == 0:
         if world.clock[0].pending == PLACE:
             show(world, seen)
-            action = placer(seen, replica_of(world), rng)
+            action = placer(shown, replica_of(world, weights, parameters), rng)
         else:
             action = scaler(scaling_of(world), rng)
         status = take(world, action)

@@ -2,8 +2,9 @@
 
 Scheduled until the scheduler's delay has passed and its node has booted; pulling until its image is
 on the node (once for a node: replicas that want the same image wait for the same pull); starting
-for the function's ``start_s``; setting up until the data that it needs first, such as a model, has
-come and ``setup_s`` has passed; then it takes requests.
+for the function's ``start_s``, or a time by the law of the device; setting up until the data that
+it needs first, such as a model, has come and ``setup_s`` has passed; then it takes requests. While
+it starts and is set up it claims CPU, and so does a pull, for the first of those that wait for it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import numpy as np
 
 from cloudarena.engine.alarms import alarm_time, set_alarm
 from cloudarena.engine.compiled import inner, separate
-from cloudarena.engine.flows import leave
-from cloudarena.scenarios.faas.energy import meter, set_base_power
+from cloudarena.engine.hashing import uniform
+from cloudarena.engine.laws import draw
+from cloudarena.scenarios.faas.energy import meter, meter_base, set_base_power
+from cloudarena.scenarios.faas.execution import claim_start
 from cloudarena.scenarios.faas.names import (
     ABSENT,
     BOOTING,
@@ -27,12 +30,17 @@ from cloudarena.scenarios.faas.names import (
     SETTING_UP,
     SETUP,
     STARTING,
-    THERE,
 )
 from cloudarena.scenarios.faas.replicas import drain, put_on_node, record_phase, stop
 from cloudarena.scenarios.faas.requests import look_for_work
 from cloudarena.scenarios.faas.state import Record, World
-from cloudarena.scenarios.faas.transfers import ask_pull, transfer_s
+from cloudarena.scenarios.faas.transfers import (
+    ask_pull,
+    end_flow,
+    end_pull,
+    end_transfer,
+    transfer_s,
+)
 
 
 @separate
@@ -60,27 +68,63 @@ def end_phase(world: World, number: int) -> None:
         record_phase(world, replica)
         until = pull(world, replica)
     if replica.state == PULLING and until <= now:
-        world.images[replica.node, world.variants[replica.variant].image].state = THERE
-        replica.state = STARTING
+        end_pull(world, replica.node, world.variants[replica.variant].image, True)
+        replica.state, replica.pulls = STARTING, False
         record_phase(world, replica)
-        until = now + function.start_s
+        until = now + start_s(world, replica)
     if replica.state == STARTING and until <= now:
         replica.state = SETTING_UP
         record_phase(world, replica)
-        amount = world.variants[replica.variant].setup_bytes
-        until = now + (
-            transfer_s(world, SETUP, number, function.bucket, replica.node, amount)
-            + function.setup_s
-        )
+        until = set_up(world, number)
     if replica.state == SETTING_UP and until <= now:
         replica.state = RUNNING
         record_phase(world, replica)
+        claim_start(world, replica, 0)
         replica.ready_s = now
         world.members[replica.function, function.ready] = number
         function.ready += 1
         look_for_work(world, number)
     else:
+        claim_start(world, replica, cold_claim(world, replica))
         set_alarm(world.due.replicas, number, until)
+
+
+@inner
+def cold_claim(world: World, replica: Record) -> int:
+    """The CPU that a replica claims in its phase, in millionths."""
+    claims = world.fits[replica.variant, world.nodes[replica.node].device_type].cold_claim
+    if replica.state == PULLING:
+        return claims[0] if replica.pulls else 0
+    return claims[1] if replica.state == STARTING else claims[2]
+
+
+@inner
+def start_s(world: World, replica: Record) -> float:
+    """How long the container of a replica takes to start.
+
+    By the order of replicas of its function and the device alone, so policies draw the same.
+    """
+    function = world.functions[replica.function]
+    if not np.isnan(function.start_s):
+        return function.start_s
+    law = world.fits[replica.variant, world.nodes[replica.node].device_type].start_law
+    share = uniform(world.rules[0].start_key, function.key, replica.order)
+    return draw(world.laws, law, share)
+
+
+@inner
+def set_up(world: World, number: int) -> float:
+    """A replica begins to fetch what it needs first, or is set up at once; returns until when.
+
+    Infinity with a network: then it goes on when its flow has got there.
+    """
+    replica, now = world.replicas[number], world.clock[0].now
+    amount = world.variants[replica.variant].setup_bytes
+    seconds = transfer_s(world, SETUP, number, replica.function, replica.node, amount)
+    if seconds == 0.0:
+        return now + world.functions[replica.function].setup_s
+    replica.fetching, replica.fetching_s = seconds < np.inf, now
+    return now + seconds
 
 
 @inner
@@ -91,7 +135,8 @@ def pull(world: World, replica: Record) -> float:
     """
     image = world.images[replica.node, world.variants[replica.variant].image]
     if image.state == ABSENT:
-        ask_pull(world, replica.node, replica.variant)
+        ask_pull(world, replica.node, replica.variant, replica.function)
+        replica.pulls = True
     if image.state == ON_ITS_WAY:
         return image.time
     return world.clock[0].now
@@ -101,24 +146,32 @@ def pull(world: World, replica: Record) -> float:
 def pulled(world: World, node: int, variant: int) -> None:
     """An image has got to a node: all that waited for it there start, the oldest first."""
     image = world.variants[variant].image
-    world.images[node, image].state = THERE
+    end_pull(world, node, image, True)
     while True:
-        oldest, number = NONE, world.nodes[node].first_replica
-        while number != NONE:
-            replica = world.replicas[number]
-            if replica.state == PULLING and world.variants[replica.variant].image == image:
-                oldest = number  # the newest stand first in the list
-            number = replica.next
+        oldest = first_waiting(world, node, image, NONE)
         if oldest == NONE:
             return
         end_phase(world, oldest)
 
 
 @separate
+def first_waiting(world: World, node: int, image: int, but: int) -> int:
+    """The oldest replica on a node, but for one, that waits for an image; NONE."""
+    oldest, number = NONE, world.nodes[node].first_replica
+    while number != NONE:
+        replica = world.replicas[number]
+        waits = replica.state == PULLING and world.variants[replica.variant].image == image
+        if waits and number != but:
+            oldest = number  # the newest stand first in the list
+        number = replica.next
+    return oldest
+
+
+@separate
 def fetched(world: World, number: int) -> None:
     """The data that a replica needs first has come."""
     replica = world.replicas[number]
-    replica.flow = NONE
+    replica.flow, replica.fetching = NONE, False
     seconds = world.functions[replica.function].setup_s
     if seconds > 0.0:
         set_alarm(world.due.replicas, number, world.clock[0].now + seconds)
@@ -132,11 +185,21 @@ def alarm_of_replica(world: World, number: int) -> None:
     replica = world.replicas[number]
     set_alarm(world.due.replicas, number, np.inf)
     if replica.state == RUNNING:
-        stop(world, number)
-        function = world.functions[replica.function]
-        function.wanted = function.placed
+        expire(world, number)
+    elif replica.fetching:
+        end_transfer(world, replica.node, replica.function, replica.fetching_s)
+        fetched(world, number)
     else:
         end_phase(world, number)
+
+
+@inner
+def expire(world: World, number: int) -> None:
+    """A replica that has been idle for too long ends, unless its function has the fewest."""
+    function = world.functions[world.replicas[number].function]
+    if function.placed > function.minimum:
+        stop(world, number)
+        function.wanted = function.placed
 
 
 @separate
@@ -144,9 +207,29 @@ def remove_replica(world: World, number: int) -> None:
     """Drains a replica; what it was still fetching is given up."""
     replica = world.replicas[number]
     if replica.flow != NONE:
-        leave(world.paths.flows, replica.flow, world.clock[0].now)
+        end_flow(world, replica.flow)
         replica.flow = NONE
+    if replica.fetching:
+        end_transfer(world, replica.node, replica.function, replica.fetching_s)
+        replica.fetching = False
+    if replica.pulls:
+        hand_over_pull(world, number)
     drain(world, number)
+
+
+@separate
+def hand_over_pull(world: World, number: int) -> None:
+    """The pull of a replica that ends goes on for the oldest that waits for it, or is given up."""
+    replica = world.replicas[number]
+    image = world.variants[replica.variant].image
+    replica.pulls = False
+    heir = first_waiting(world, replica.node, image, number)
+    if heir == NONE:
+        end_pull(world, replica.node, image, False)
+    else:
+        claim_start(world, replica, 0)
+        world.replicas[heir].pulls = True
+        claim_start(world, world.replicas[heir], cold_claim(world, world.replicas[heir]))
 
 
 @separate
@@ -155,6 +238,7 @@ def alarm_of_node(world: World, number: int) -> None:
     node, clock = world.nodes[number], world.clock[0]
     set_alarm(world.due.nodes, number, np.inf)
     meter(node, clock)
+    meter_base(node, clock)
     if node.state == BOOTING:
         node.state = ON
         if node.replicas == 0:

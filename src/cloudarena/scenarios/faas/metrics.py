@@ -9,14 +9,9 @@ from numpy.typing import NDArray
 
 from cloudarena.contract import Metric, Plot, TradeOff
 from cloudarena.engine.power import JOULES_PER_KWH
-from cloudarena.scenarios.faas.names import (
-    COMPLETED,
-    EXECUTING,
-    FREE,
-    POWERED,
-    REJECTED,
-    TIMED_OUT,
-)
+from cloudarena.measures import UNSERVED, ratio
+from cloudarena.scenarios.faas.energies import node_carbon_g, node_energy_j
+from cloudarena.scenarios.faas.names import COMPLETED, FREE, REJECTED, TIMED_OUT, UNUSED
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.responses import Responses
@@ -26,10 +21,16 @@ if TYPE_CHECKING:
 METRICS = (
     Metric("requests", "requests that arrived; those below sum to it"),
     Metric("completed", "requests that were answered", "higher"),
+    Metric(UNSERVED, "(rejected + timed_out + unfinished) / requests; 0 if none came", "lower"),
     Metric("rejected", "requests that found no room", "lower"),
     Metric("timed_out", "requests that were given up after their function's timeout_s", "lower"),
     Metric("unfinished", "requests in the system at the end", "lower"),
-    Metric("response_mean_s", "mean of answer - arrival over the completed", "lower"),
+    Metric(
+        "response_mean_s",
+        "mean of answer - arrival, estimated with the unfinished as censored; those that were "
+        "rejected or timed out have no answer and do not count: see unserved_share",
+        "lower",
+    ),
     Metric("response_p50_s", "its median", "lower"),
     Metric("response_p95_s", "its 95th percentile", "lower"),
     Metric("response_p99_s", "its 99th percentile", "lower"),
@@ -38,14 +39,22 @@ METRICS = (
         "share of the completed requests' response time spent waiting for a replica or a worker",
         "lower",
     ),
-    Metric("cold_start_share", "cold_starts / completed", "lower"),
+    Metric("cold_start_share", "cold_starts / completed; undefined if none were", "lower"),
     Metric(
         "cold_starts",
         "completed requests that were taken up by a replica that was not ready when they came",
         "lower",
     ),
-    Metric("energy_wh", "integral of the power of all nodes, idle ones too", "lower"),
-    Metric("energy_j_per_invocation", "that energy over the completed requests", "lower"),
+    Metric(
+        "energy_wh",
+        "integral of the power of all nodes, idle ones and transfers too",
+        "lower",
+    ),
+    Metric(
+        "energy_j_per_invocation",
+        "that energy over the completed requests; undefined if there are none",
+        "lower",
+    ),
     Metric("carbon_g", "integral of power times the grid's intensity", "lower"),
     Metric("nodes_used", "nodes that had a replica at some time", "lower"),
     Metric("replicas_mean", "replicas that were there, on average over time"),
@@ -58,6 +67,7 @@ METRICS = (
 
 HEADLINE = "energy_j_per_invocation"
 HIGHLIGHTS = (
+    UNSERVED,
     "completed",
     "unfinished",
     "response_p50_s",
@@ -76,39 +86,6 @@ PLOTS = (
 TRADE_OFFS = (
     TradeOff("Energy against response time", x="response_p95_s", y="energy_j_per_invocation"),
 )
-
-
-def node_energy_j(world: World) -> NDArray[np.float64]:
-    """The energy of each node so far."""
-    nodes, now = world.nodes, float(world.clock[0]["now"])
-    energy: NDArray[np.float64] = nodes["energy_j"] + nodes["power_w"] * (now - nodes["since"])
-    return energy
-
-
-def node_carbon_g(world: World) -> NDArray[np.float64]:
-    """The carbon of each node so far."""
-    nodes, now = world.nodes, float(world.clock[0]["carbon"])
-    carbon: NDArray[np.float64] = nodes["carbon_g"] + nodes["power_w"] * (now - nodes["carbon"])
-    return carbon
-
-
-def function_energy_j(world: World) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Dynamic and idle energy of each function so far, with what is under way."""
-    functions, nodes, replicas, slots = world.functions, world.nodes, world.replicas, world.slots
-    now = float(world.clock[0]["now"])
-    dynamic, idle = functions["dynamic_j"].copy(), functions["idle_j"].copy()
-    there = np.flatnonzero(replicas["state"] != FREE)
-    node = replicas["node"][there]
-    share = nodes["share_j"][node] + nodes["share_w"][node] * (now - nodes["since"][node])
-    np.add.at(idle, replicas["function"][there], share - replicas["share_j"][there])
-    running = np.flatnonzero(slots["state"] == EXECUTING)
-    replica = slots["replica"][running]
-    node, variant = replicas["node"][replica], replicas["variant"][replica]
-    claim = world.fits["claim"][variant, nodes["device_type"][node], :POWERED]
-    units = nodes["unit_j"][node] + nodes["unit_w"][node] * (now - nodes["since"][node])[:, None]
-    used = (claim * (units - slots["unit_j"][running])).sum(axis=1)
-    np.add.at(dynamic, slots["function"][running], used)
-    return dynamic, idle
 
 
 def replica_seconds(world: World) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -133,34 +110,41 @@ def cost_usd(scenario: FaasScenario, world: World) -> float:
     return energy + completed * prices.request_usd + gigabyte_s * prices.gb_second_usd
 
 
+def unanswered_s(world: World, function: int | None = None) -> NDArray[np.float64]:
+    """How long the requests that are in the system have been there."""
+    slots = world.slots[world.slots["state"] != UNUSED]
+    if function is not None:
+        slots = slots[slots["function"] == function]
+    waited: NDArray[np.float64] = float(world.clock[0]["now"]) - slots["arrival"]
+    return waited
+
+
 def measure(scenario: FaasScenario, world: World, earlier: Responses) -> dict[str, float]:
     """The metrics so far; ``earlier`` are response times that the world no longer holds."""
     clock, functions = world.clock[0], world.functions
     completed, rejected, timed_out = (
         int(functions["outcomes"][:, outcome].sum()) for outcome in (COMPLETED, REJECTED, TIMED_OUT)
     )
-    responses = world.responses[: int(clock["completed"])]
+    arrived, unfinished = int(functions["arrived"].sum()), int(clock["in_system"])
     total = float(functions["response_s"].sum())
-    p50, p95, p99 = earlier.quantiles_s(responses)
+    times = earlier.times_s(world.responses[: int(clock["completed"])], unanswered_s(world))
     energy = float(node_energy_j(world).sum())
     cold = int(functions["cold"].sum())
     seconds = float(replica_seconds(world)[0].sum())
     now = float(clock["now"])
     values = (
-        int(functions["arrived"].sum()),
+        arrived,
         completed,
+        (rejected + timed_out + unfinished) / max(arrived, 1),
         rejected,
         timed_out,
-        int(clock["in_system"]),
-        total / completed if completed else 0.0,
-        float(p50),
-        float(p95),
-        float(p99),
-        float(functions["waited_s"].sum()) / total if total > 0 else 0.0,
-        cold / completed if completed else 0.0,
+        unfinished,
+        *times,
+        ratio(float(functions["waited_s"].sum()), total),
+        ratio(cold, completed),
         cold,
         energy / 3600.0,
-        energy / completed if completed else 0.0,
+        ratio(energy, completed),
         float(node_carbon_g(world).sum()),
         int((world.nodes["hosted"] > 0).sum()),
         seconds / now if now > 0 else 0.0,

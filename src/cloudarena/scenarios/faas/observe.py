@@ -9,8 +9,9 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from cloudarena.errors import check_choice
-from cloudarena.scenarios.faas.metrics import cost_usd, node_carbon_g, node_energy_j
-from cloudarena.scenarios.faas.names import PRIORITIES, WHOLE
+from cloudarena.scenarios.faas.energies import node_carbon_g, node_energy_j
+from cloudarena.scenarios.faas.metrics import cost_usd, unanswered_s
+from cloudarena.scenarios.faas.names import COMPLETED, PRIORITIES, WHOLE
 from cloudarena.scenarios.faas.simulation import PlaceDecision, ScaleDecision
 
 if TYPE_CHECKING:
@@ -39,15 +40,18 @@ class FaasObserver:
     replicas. An action that the mask excludes places on the first valid node, or takes the nearest
     number that is allowed.
 
-    Reward: the increase of the metric, negative where lower is better.
+    Reward: the increase of the metric, negative where lower is better, so that serving nothing
+    never pays. Energy is divided by the completed requests, or by 1 before the first. The totals
+    (energy_wh, carbon_g, cost_usd) are multiplied by requests over completed: as if the others were
+    served at the same price. Response times count requests without an answer as long as they have
+    waited.
     """
 
     def __init__(self, scenario: FaasScenario, reward: str) -> None:
         check_choice("reward", reward, REWARDS)
         self._reward = reward
         self._scenario = scenario
-        devices = scenario.devices
-        self._nodes = devices.count or sum((devices.types or {}).values())
+        self._nodes = scenario.devices.number
         most = max(function.scaling.maximum for function in scenario.functions)
         length = COMMON + self._nodes * NODE_FEATURES
         self.observation_space = Box(0.0, 1.0, (length,), np.float32)
@@ -113,13 +117,22 @@ class FaasObserver:
         return int(decision.valid.argmax())
 
     def value(self, run: FaasSimulation) -> float:
-        """What has been earned so far."""
+        """What has been earned so far: a finite number."""
         world = run.world
+        arrived = int(world.functions["arrived"].sum())
+        completed = int(world.functions["outcomes"][:, COMPLETED].sum())
+        if self._reward == "completed":
+            return float(completed)
+        if self._reward == "response_mean_s":
+            waited = unanswered_s(world)
+            total = float(world.functions["response_s"].sum() + waited.sum())
+            return -total / max(completed + len(waited), 1)
+        if self._reward == "energy_j_per_invocation":
+            return -float(node_energy_j(world).sum()) / max(completed, 1)
         if self._reward == "energy_wh":
-            return -float(node_energy_j(world).sum()) / 3600.0
-        if self._reward == "carbon_g":
-            return -float(node_carbon_g(world).sum())
-        if self._reward == "cost_usd":
-            return -cost_usd(self._scenario, world)
-        value = run.metrics()[self._reward]
-        return value if self._reward == "completed" else -value
+            total = float(node_energy_j(world).sum()) / 3600.0
+        elif self._reward == "carbon_g":
+            total = float(node_carbon_g(world).sum())
+        else:
+            total = cost_usd(self._scenario, world)
+        return -total * max(arrived, 1) / max(completed, 1)

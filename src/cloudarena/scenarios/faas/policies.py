@@ -7,7 +7,6 @@ A placer is one function of arrays, ``placer(nodes, replica, rng) -> node``, and
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -15,10 +14,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.compiled_run import locked
 from cloudarena.contract import Policy
 from cloudarena.engine.compiled import lean
 from cloudarena.errors import PolicyError
-from cloudarena.policies import ArrayPolicy, Bundle, PolicyBook, policy_name, takes
+from cloudarena.policies import ArrayPolicy, Bundle, PolicyBook, made, policy_name, takes
 from cloudarena.scenarios.faas.names import (
     BALANCED_RESOURCES,
     CAPABILITY,
@@ -49,8 +49,8 @@ def signature() -> Any:
     nodes = seen_nodes(np.zeros((len(PRIORITIES), 1)))
     replica = Replica(0, 0, 0, 0, 0.0, np.zeros(len(PRIORITIES)), np.zeros(PARAMETERS))
     return numba.int64(
-        numba.typeof(nodes),
-        numba.typeof(replica),
+        numba.typeof(locked(nodes)),
+        numba.typeof(locked(replica)),
         numba.typeof(np.random.default_rng(0)),
     )
 
@@ -79,8 +79,7 @@ class FaasBook(PolicyBook):
         """Takes a user's class, placer, scaler, bundle or function of a decision."""
         if isinstance(policy, Bundle):
             return policy
-        if inspect.isclass(policy):
-            policy = policy()
+        policy = made(getattr(policy, "py_func", policy))
         if hasattr(policy, "place") or hasattr(policy, "scale"):
             placer, scaler = getattr(policy, "place", None), getattr(policy, "scale", None)
             return Bundle(name, {"place": self._placer(placer), "scale": self._scaler(scaler)})
@@ -110,7 +109,7 @@ class FaasBook(PolicyBook):
         return scaler
 
 
-policy = FaasBook("faas", signature, arguments=3)
+policy = FaasBook("faas", signature, arguments=3, parameters=PARAMETERS)
 
 
 def _array_scaler(function: Callable[..., Any]) -> ArrayPolicy:

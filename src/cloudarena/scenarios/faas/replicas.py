@@ -6,8 +6,8 @@ import numpy as np
 
 from cloudarena.engine.alarms import set_alarm
 from cloudarena.engine.compiled import inner, separate
-from cloudarena.scenarios.faas.energy import meter, set_base_power
-from cloudarena.scenarios.faas.execution import meter_function
+from cloudarena.scenarios.faas.energy import meter, meter_base, set_base_power
+from cloudarena.scenarios.faas.execution import claim_start, meter_function
 from cloudarena.scenarios.faas.names import (
     BOOTING,
     DRAINING,
@@ -55,6 +55,14 @@ def hold_resources(node: Record, variant: Record, sign: int) -> None:
     node.free_accelerator_memory -= sign * variant.accelerator_memory
 
 
+@inner
+def count_replicas(clock: Record, change: int) -> None:
+    """Adds up how many replicas there are, and changes their number."""
+    clock.replicas_s += clock.replicas * (clock.now - clock.replicas_until_s)
+    clock.replicas_until_s = clock.now
+    clock.replicas += change
+
+
 @separate
 def put_on_node(world: World, which: int, place: int) -> int:
     """A new replica of a function, scheduled onto a node; returns its slot."""
@@ -63,16 +71,20 @@ def put_on_node(world: World, which: int, place: int) -> int:
     replica = world.replicas[number]
     clock.free_replica = replica.next
     meter(node, clock)
+    meter_base(node, clock)
     meter_function(function, clock.now)
     hold_resources(node, variant, 1)
     function.placed += 1
     function.cpu_asked += variant.cpu
-    replica.number = clock.placed
+    replica.number, replica.order = clock.placed, function.begun
+    function.begun += 1
     clock.placed += 1
-    clock.replicas += 1
+    count_replicas(clock, 1)
     replica.function, replica.variant, replica.node = which, node.variant, place
     replica.busy = replica.queued = replica.coming = replica.served = 0
     replica.first = replica.last = replica.flow = NONE
+    replica.fetching = replica.pulls = False
+    replica.claim, replica.claim_j = 0, 0.0
     replica.since, replica.share_j = clock.now, node.share_j
     replica.next, replica.before = node.first_replica, NONE
     if replica.next != NONE:
@@ -120,7 +132,9 @@ def stop(world: World, number: int) -> None:
         take_out(world, number)
     if replica.state != DRAINING:
         function.placed -= 1
+    claim_start(world, replica, 0)
     meter(node, clock)
+    meter_base(node, clock)
     meter_function(function, clock.now)
     hold_resources(node, variant, -1)
     function.cpu_asked -= variant.cpu
@@ -135,7 +149,7 @@ def stop(world: World, number: int) -> None:
     function.memory_s += variant.memory * seconds
     function.idle_j += idle
     node.replicas -= 1
-    clock.replicas -= 1
+    count_replicas(clock, -1)
     if node.replicas == 0 and node.state == ON:
         set_alarm(world.due.nodes, replica.node, clock.now + world.rules[0].off_after_s)
     set_base_power(node)

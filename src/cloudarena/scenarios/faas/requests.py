@@ -40,7 +40,13 @@ from cloudarena.scenarios.faas.names import (
 from cloudarena.scenarios.faas.replicas import stop
 from cloudarena.scenarios.faas.routing import newest_free, route, work_of
 from cloudarena.scenarios.faas.state import Record, World
-from cloudarena.scenarios.faas.transfers import ask_message, end_flow, latency_s, transfer_s
+from cloudarena.scenarios.faas.transfers import (
+    ask_message,
+    end_flow,
+    end_transfer,
+    latency_s,
+    transfer_s,
+)
 
 
 @inner
@@ -109,16 +115,26 @@ def arrive(world: World, which: int) -> int:
 
 @separate
 def wait_or_reject(world: World, number: int) -> None:
-    """No replica is free: a request waits, for a new one if need be; or there are too many."""
+    """No worker is free: a request waits, for a new replica if need be.
+
+    It is rejected if all workers that the function may have are busy or waited for.
+    """
     function = world.functions[world.slots[number].function]
-    if function.placed >= function.maximum:
+    if function.waiting >= (function.maximum - function.ready) * function.workers:
         reject(world, number)
         return
     wait(world, number)
-    starting = function.placed - function.ready
-    if function.waiting > starting * function.workers:
-        function.wanted = function.placed + 1
+    want_for_waiting(function)
+    if function.wanted > function.placed:
         world.clock[0].looks = True
+
+
+@inner
+def want_for_waiting(function: Record) -> None:
+    """A function that scales by request should have a worker for each of those that wait."""
+    needed = (function.waiting + function.workers - 1) // function.workers
+    wanted = max(function.ready + needed, function.placed, function.minimum)
+    function.wanted = min(wanted, function.maximum)
 
 
 @separate
@@ -230,12 +246,13 @@ def fetch(world: World, number: int) -> None:
 @inner
 def moves_data(world: World, number: int, amount: float) -> bool:
     """Data of a request moves; whether that takes time."""
-    slot = world.slots[number]
+    slot, now = world.slots[number], world.clock[0].now
     purpose = UPLOAD if slot.state == UPLOADING else DOWNLOAD
-    node, bucket = world.replicas[slot.replica].node, world.functions[slot.function].bucket
-    seconds = transfer_s(world, purpose, number, bucket, node, amount)
+    node = world.replicas[slot.replica].node
+    seconds = transfer_s(world, purpose, number, slot.function, node, amount)
     if seconds > 0.0:
-        set_alarm(world.due.finishes, number, world.clock[0].now + seconds)
+        slot.since = now
+        set_alarm(world.due.finishes, number, now + seconds)
     return seconds > 0.0
 
 
@@ -397,6 +414,8 @@ def time_out(world: World, number: int) -> None:
     if slot.flow != NONE:
         end_flow(world, slot.flow)
         slot.flow = NONE
+    elif state in (DOWNLOADING, UPLOADING):
+        end_transfer(world, slot.node, slot.function, slot.since)
     if state == WAITING:
         remove(world.slots, function, number)
         function.waiting -= 1
@@ -423,6 +442,8 @@ def alarm_of_request(world: World, number: int) -> None:
     """A request has its data or has stored it, or its latency is over and its bytes move."""
     slot = world.slots[number]
     set_alarm(world.due.finishes, number, np.inf)
+    if slot.state in (DOWNLOADING, UPLOADING):
+        end_transfer(world, slot.node, slot.function, slot.since)
     if slot.state == DOWNLOADING:
         execute(world, number)
     elif slot.state == UPLOADING:

@@ -32,7 +32,8 @@ def least_loaded(world: World, function: int) -> int:
 @separate
 def nearest(world: World, function: int, number: int) -> int:
     """The ready replica nearest to where a request comes from; of several the least loaded."""
-    client = client_of(world.paths, world.rules[0].origin_key, function, number)
+    key = world.functions[function].key
+    client = client_of(world.paths, world.rules[0].origin_key, key, number)
     best, least, shortest = NONE, 0, 0.0
     for k in range(world.functions[function].ready):
         replica = world.members[function, k]
@@ -62,7 +63,8 @@ def route(world: World, function: int, number: int) -> int:
     if router == LOCALITY:
         return nearest(world, function, number)
     if router == RANDOM:
-        place = int(uniform(world.rules[0].router_key, function, number) * ready)
+        key = world.functions[function].key
+        place = int(uniform(world.rules[0].router_key, key, number) * ready)
         return world.members[function, place]
     free = newest_free(world, function) if router == NEWEST else NONE
     if free != NONE:

@@ -64,16 +64,32 @@ MOVED = np.dtype(
 
 SAMPLE = np.dtype(
     [
-        ("time", np.float64),
+        ("time", np.float64),  # when the interval begins,
+        ("seconds", np.float64),  # how long it is; means over it:
         ("power", np.float64),
         ("idle", np.float64),
-        ("nodes_on", np.int64),
-        ("replicas", np.int64),
-        ("running", np.int64),
-        ("waiting", np.int64),
-        ("carbon", np.float64),
+        ("network", np.float64),
+        ("nodes_on", np.float64),
+        ("replicas", np.float64),
+        ("running", np.float64),
+        ("waiting", np.float64),
     ]
 )
+
+METERS = np.dtype(
+    [
+        ("energy", np.float64),
+        ("idle", np.float64),
+        ("network", np.float64),
+        ("on", np.float64),
+        ("running", np.float64),
+        ("cpu", np.float64),
+    ]
+)
+"""What the meters of a node show at an instant."""
+
+TOTALS = np.dtype([("replicas", np.float64), ("waiting", np.float64)])
+"""The same of all nodes together."""
 
 
 class Records(NamedTuple):
@@ -85,3 +101,5 @@ class Records(NamedTuple):
     moved: NDArray[np.void]
     samples: NDArray[np.void]
     nodes: NDArray[np.float64]  # (samples, nodes, 2): power and CPU utilisation
+    meters: NDArray[np.void]  # (2, nodes) of METERS: at the last sample, and now
+    totals: NDArray[np.void]  # (2,) of TOTALS: likewise

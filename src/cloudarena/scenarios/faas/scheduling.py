@@ -4,12 +4,23 @@ A function may have several images, ranked; a node takes the first of them that 
 priority gives every valid node a score from 0 to 10. Those that look at a quantity (seconds,
 joules, watts, load) give 10 to the least and 0 to the most among the valid nodes, and 0 to all if
 it is the same everywhere.
+
+Energy is what a placement adds, not what is drawn anyway. An invocation adds
+
+    (power of its claims) (mean time) + (energy of its data) + T (kept power)
+
+with T the seconds from one invocation of the replica to the next: the replicas that the function
+should have over its requests a second so far, and at least what its workers take; without requests
+so far, the mean time. The kept power is what the replica adds however little it does: idle power
+where the node has no replica and would be switched off without one, and the energy of its cold
+start (booting, pulling, starting, setting up) over the spec's ``horizon_s``.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from cloudarena.engine.compiled import inner, separate
 from cloudarena.scenarios.faas.energy import dynamic_power_w
@@ -18,6 +29,7 @@ from cloudarena.scenarios.faas.names import (
     BALANCED_RESOURCES,
     CAPABILITY,
     CONTENTION,
+    CPU,
     DATA_LOCALITY,
     EDGE,
     ENERGY_EFFICIENCY,
@@ -32,6 +44,7 @@ from cloudarena.scenarios.faas.names import (
     MEMORY,
     NO_ACCELERATOR,
     NONE,
+    OFF,
     POWERED,
     WHOLE,
 )
@@ -81,20 +94,53 @@ def find_valid(world: World, which: int) -> bool:
 
 
 @separate
-def expect_power(node: Record, fit: Record) -> None:
-    """What an invocation would take and use on a node."""
+def expect_energy(world: World, which: int, number: int) -> None:
+    """What a replica of a function, and an invocation of it, would add on a node.
+
+    How long its image and data take to get there has been found.
+    """
+    node, rules, function = world.nodes[number], world.rules[0], world.functions[which]
+    fit, variant = world.fits[node.variant, node.device_type], world.variants[node.variant]
     added, alone = 0.0, 0.0
     for resource in range(POWERED):
         claim, load = fit.claim[resource], node.load[resource]
         before = dynamic_power_w(node, resource, load)
         added += dynamic_power_w(node, resource, load + claim) - before
         alone += dynamic_power_w(node, resource, claim)
-    if node.replicas == 0:
-        added += node.idle_w
-        alone += node.idle_w
+    idle = 0.0
+    if node.replicas == 0 and rules.off_after_s < np.inf:
+        idle = max(0.0, node.idle_w - node.off_w)
+    per_invocation = fit.mean_s
+    if function.arrived > 0 and world.clock[0].now > 0.0:
+        gap = max(function.wanted, 1) * world.clock[0].now / function.arrived
+        per_invocation = max(gap, fit.mean_s / function.workers)
+    data = (variant.input_bytes + variant.output_bytes) * node.byte_j
+    kept = idle + cold_start_j(world, which, number) / rules.horizon_s
     node.execution_s = fit.mean_s
-    node.invocation_j = alone * fit.mean_s
-    node.added_w = added
+    node.invocation_j = alone * fit.mean_s + data + per_invocation * kept
+    node.added_w = added + idle
+
+
+@inner
+def cold_start_j(world: World, which: int, number: int) -> float:
+    """The energy of a cold start on a node: booting, its CPU claims as it stands, its bytes."""
+    node, function = world.nodes[number], world.functions[which]
+    fit, variant = world.fits[node.variant, node.device_type], world.variants[node.variant]
+    missing = world.images[number, variant.image].state == ABSENT
+    amount = variant.setup_bytes + (fit.image_bytes if missing else 0.0)
+    energy = amount * node.byte_j
+    if node.state == OFF:
+        energy += max(0.0, node.boot_w - node.off_w) * node.boot_s
+    idle = dynamic_power_w(node, CPU, node.load[CPU])
+    for phase in range(3):
+        seconds = node.pull_s
+        if phase == 1:
+            seconds = fit.start_s if np.isnan(function.start_s) else function.start_s
+        elif phase == 2:
+            seconds = variant.setup_bytes * node.data_byte_s + function.setup_s
+        claimed = dynamic_power_w(node, CPU, node.load[CPU] + fit.cold_claim[phase])
+        energy += (claimed - idle) * seconds
+    return energy
 
 
 @inner
@@ -107,11 +153,12 @@ def expect_transfers(world: World, which: int, number: int) -> None:
     data = variant.setup_bytes + variant.input_bytes + variant.output_bytes
     if rules.network:
         bucket = world.functions[which].bucket
+        node.data_byte_s = world.paths.holders[bucket, number].byte_s
         node.pull_s = pull * node.pull_byte_s
-        node.data_s = data * world.paths.holders[bucket, number].byte_s
     else:
+        node.data_byte_s = 1.0 / rules.bandwidth
         node.pull_s = pull / rules.bandwidth
-        node.data_s = data / rules.bandwidth
+    node.data_s = data * node.data_byte_s
 
 
 @separate
@@ -142,8 +189,8 @@ def score(world: World, which: int) -> None:
                 scores[priority, number] = 0.0
             continue
         variant = world.variants[node.variant]
-        expect_power(node, world.fits[node.variant, node.device_type])
         expect_transfers(world, which, number)
+        expect_energy(world, which, number)
         cpu = 1.0 - (node.free_cpu - variant.cpu) / (node.cores * 1000.0)
         memory = 1.0 - (node.free_memory - variant.memory) / node.memory
         scores[BALANCED_RESOURCES, number] = 10.0 * max(0.0, 1.0 - abs(cpu - memory))
@@ -153,7 +200,7 @@ def score(world: World, which: int) -> None:
         scores[LOCALITY_TYPE, number] = 10.0 if node.tier == EDGE else 0.0
         scores[CAPABILITY, number] = 10.0 if variant.accelerator != NO_ACCELERATOR else 0.0
         scores[EXECUTION_TIME, number] = node.execution_s
-        scores[CONTENTION, number] = expected_load(world, node)
+        scores[CONTENTION, number] = expected_load(world, which, node)
         scores[ENERGY_EFFICIENCY, number] = node.invocation_j
         scores[LEAST_POWER, number] = node.added_w
     for priority in QUANTITIES:
@@ -161,22 +208,26 @@ def score(world: World, which: int) -> None:
 
 
 @inner
-def expected_load(world: World, node: Record) -> float:
+def expected_load(world: World, which: int, node: Record) -> float:
     """The load of a node's CPU, GPU, disk and network if all workers there were busy."""
     claims, variant, following = 0, node.variant, node.first_replica
+    workers = world.functions[which].workers
     while True:
         fit = world.fits[variant, node.device_type]
         for resource in range(MEMORY):
-            claims += fit.claim[resource]
+            claims += workers * fit.claim[resource]
         if following == NONE:
             return claims / WHOLE
-        variant = world.replicas[following].variant
-        following = world.replicas[following].next
+        replica = world.replicas[following]
+        variant, workers = replica.variant, world.functions[replica.function].workers
+        following = replica.next
 
 
 @register_jitable  # references are counted: it hands out arrays
-def replica_of(world: World) -> Replica:
-    """The replica that is to be placed."""
+def replica_of(
+    world: World, weights: NDArray[np.float64], parameters: NDArray[np.float64]
+) -> Replica:
+    """The replica that is to be placed, with the weights of the spec and those of the policy."""
     clock = world.clock[0]
     function = world.functions[clock["function"]]
     return Replica(
@@ -185,6 +236,6 @@ def replica_of(world: World) -> Replica:
         int(function["placed"]),
         int(function["wanted"]),
         float(clock["now"]),
-        world.weights,
-        world.parameters,
+        weights,
+        parameters,
     )

@@ -42,7 +42,7 @@ class PlaceDecision:
     def __init__(self, run: FaasSimulation) -> None:
         self._run = run
         self.now = run.now
-        self.nodes: Nodes = locked(run.nodes)
+        self.nodes = run.nodes
         self.replica = run.replica
         self.rng = run.rng
 
@@ -64,7 +64,7 @@ class PlaceDecision:
     def arguments(self, policy: ArrayPolicy) -> tuple[Nodes, Replica, np.random.Generator]:
         """What a placer takes."""
         parameters = self._run.parameters_of(policy)
-        return self.nodes, self.replica._replace(parameters=parameters), self.rng
+        return self.nodes, self.replica._replace(parameters=read_only(parameters)), self.rng
 
 
 class ScaleDecision:
@@ -118,6 +118,7 @@ class FaasSimulation(CompiledRun):
         self.earlier = Responses()
         self._window = 0
         self._seen = seen_nodes(self.world.scores)
+        self._shown: Nodes = locked(self._seen)
 
     @property
     def now(self) -> float:
@@ -127,8 +128,8 @@ class FaasSimulation(CompiledRun):
     @property
     def replica(self) -> Replica:
         """The replica that is to be placed."""
-        replica: Replica = locked(replica_of(self.world))
-        return replica
+        weights, parameters = read_only(self.world.weights), read_only(self.world.parameters)
+        return replica_of(self.world, weights, parameters)
 
     @property
     def scaling(self) -> Scaling:
@@ -137,11 +138,11 @@ class FaasSimulation(CompiledRun):
 
     @property
     def nodes(self) -> Nodes:
-        """What a placer sees of the nodes."""
+        """What a placer sees of the nodes, read-only."""
         for name in Nodes._fields:
             if name != "scores":
                 getattr(self._seen, name)[:] = self.world.nodes[name]
-        return self._seen
+        return self._shown
 
     @property
     def decision(self) -> PlaceDecision | ScaleDecision | None:
@@ -182,7 +183,8 @@ class FaasSimulation(CompiledRun):
         return compiled_step(kernel.act, numba.typeof(self.world), numba.int64)
 
     def _state(self) -> tuple[Any, ...]:
-        return self.world, self._seen
+        given = read_only(self.world.weights), read_only(self.world.parameters)
+        return self.world, self._seen, self._shown, *given
 
     def _first_decision(self) -> int:
         return self._with_room(self._act(self.world, 0))

@@ -69,10 +69,10 @@ class RandomWalk(Spec):
 
     kind: Literal["random-walk"]
     start: Rate
-    deviation: float = Field(ge=0)
+    deviation: float = Field(ge=0, le=1e7)
     least: Rate = 0.0
     most: Rate
-    step_s: float = Field(1.0, gt=0)
+    step_s: float = Field(1.0, gt=0, le=1e9)
 
     @model_validator(mode="after")
     def _within_bounds(self) -> RandomWalk:
@@ -95,9 +95,9 @@ class Bursts(Spec):
 
     kind: Literal["bursts"]
     rate: Rate
-    burstiness: float = Field(10.0, ge=1)
-    burst_share: float = Field(0.1, gt=0, lt=1)
-    burst_seconds: float = Field(60.0, gt=0)
+    burstiness: float = Field(10.0, ge=1, le=1e6)
+    burst_share: float = Field(0.1, ge=1e-9, le=1 - 1e-9)
+    burst_seconds: float = Field(60.0, gt=0, le=1e9)
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
@@ -150,7 +150,7 @@ class Azure2021(Spec):
 
     kind: Literal["azure-2021"]
     path: SpecPath
-    first_s: float = Field(0.0, ge=0)
+    first_s: float = Field(0.0, ge=0, le=1e12)
     assignment: faas_requests.Assignment = "busiest"
 
     def draw(self, names: tuple[str, ...], *span: Any) -> faas_requests.Requests:

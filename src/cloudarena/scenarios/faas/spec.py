@@ -28,12 +28,30 @@ from cloudarena.scenarios.faas.names import (
     Router,
 )
 from cloudarena.scenarios.faas.policies import policy as built_in_policies
-from cloudarena.scenarios.faas.sources import REQUEST_KINDS, Trace
+from cloudarena.scenarios.faas.rows import INVOCATION
+from cloudarena.scenarios.faas.sources import MOST_AT_ONCE, REQUEST_KINDS, Trace
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.simulation import FaasSimulation
 
 MOST_STEPS = 10_000_000
+"""Samples, or ticks of a scaler, of a run."""
+MOST_NODES = 200_000
+MOST_PAIRS = 20_000_000
+"""Functions times nodes."""
+MOST_ROUTES = 10_000_000
+"""To and from each zone for each node."""
+ROUTE_BYTES = 300.0
+"""At least, with its links."""
+NODES_OF_A_ZONE, REGIONS = 10, 10
+"""About so many nodes has a zone that follows from the devices; regions, unless they are given."""
+MOST_PLACEMENTS = 1_000_000_000
+"""Replicas at the start times nodes, which are looked at for each."""
+MOST_REQUESTS = 10_000_000_000
+MOST_ROWS = 1_000_000_000
+"""Samples times nodes, when everything is recorded."""
+Intensity = Annotated[float, Field(ge=0, le=1e6)]
+Dollars = Annotated[float, Field(ge=0, le=1e6)]
 
 
 class Network(Spec):
@@ -44,7 +62,7 @@ class Network(Spec):
     bandwidth_mbps: float = Field(1000.0, gt=0, le=1e9)
     preloaded: bool = False
     """Whether all images are on all nodes at the start; else they are pulled."""
-    copies: int | None = Field(None, ge=1)
+    copies: int | None = Field(None, ge=1, le=1_000_000)
     """How many storage nodes hold each function's data; all by default."""
 
 
@@ -66,6 +84,8 @@ class Scheduler(Spec):
     )
     delay_s: float = Field(0.0, ge=0, le=1e6)
     """How long the scheduler takes for a replica."""
+    horizon_s: float = Field(600.0, gt=0, le=1e9)
+    """How long a replica is expected to stay: priorities spread the energy of its cold start."""
 
     @model_validator(mode="before")
     @classmethod
@@ -99,15 +119,15 @@ class Contention(Spec):
     """How invocations on a node slow each other down; see the page of the scenario."""
 
     model: Literal["shared", "none"] = "shared"
-    memory_saturation: float = Field(0.8, gt=0, le=1)
+    memory_saturation: float = Field(0.8, ge=1e-6, le=1)
     """The share of a device's cores whose memory-bound work saturates the memory bus."""
 
 
 class Carbon(Spec):
     """The grid's intensity in g/kWh: one number, or rows of [second, intensity], each held."""
 
-    g_per_kwh: float = Field(300.0, ge=0)
-    series: tuple[tuple[float, Annotated[float, Field(ge=0)]], ...] = ()
+    g_per_kwh: Intensity = 300.0
+    series: tuple[tuple[Annotated[float, Field(ge=0, le=1e12)], Intensity], ...] = ()
 
     @model_validator(mode="after")
     def _rising(self) -> Carbon:
@@ -122,9 +142,9 @@ class Carbon(Spec):
 class Prices(Spec):
     """What is paid for."""
 
-    kwh_usd: float = Field(0.25, ge=0)
-    request_usd: float = Field(0.0, ge=0)
-    gb_second_usd: float = Field(0.0, ge=0)
+    kwh_usd: Dollars = 0.25
+    request_usd: Dollars = 0.0
+    gb_second_usd: Dollars = 0.0
     """For the memory that replicas ask for."""
 
 
@@ -158,8 +178,8 @@ class FaasScenario(Scenario):
     power: NodePower = NodePower()
     carbon: Carbon = Carbon()
     prices: Prices = Prices()
-    sample_s: float = Field(10.0, gt=0)
-    """The step of the series of power."""
+    sample_s: float = Field(10.0, gt=0, le=1e9)
+    """The length of the intervals over which the series of power has means."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> FaasScenario:
@@ -198,6 +218,60 @@ class FaasScenario(Scenario):
                     f"{least:g}",
                 )
         return self
+
+    @model_validator(mode="after")
+    def _a_run_can_hold_it(self) -> FaasScenario:
+        """Numbers that would fill the memory, or take for ever, are refused before anything is."""
+        nodes = self.devices.number
+        start = sum(
+            f.scaling.minimum if f.scaling.start is None else f.scaling.start
+            for f in self.functions
+        )
+        samples = self.duration_s / self.sample_s if self.record == "full" else 0.0
+        for key, value, most in (
+            ("devices", nodes, MOST_NODES),
+            ("functions times devices", len(self.functions) * nodes, MOST_PAIRS),
+            ("topology: routes of devices and zones", self._routes(), MOST_ROUTES),
+            ("replicas at the start times devices", start * nodes, MOST_PLACEMENTS),
+            ("requests", self._expected_requests(), MOST_REQUESTS),
+            ("record: full, samples times devices", samples * nodes, MOST_ROWS),
+        ):
+            if value > most:
+                raise PydanticCustomError(
+                    "not_allowed", f"{key}: {value:,.15g} is not allowed: at most {most:,}"
+                )
+        return self
+
+    def _expected_requests(self) -> float:
+        """How many requests are expected, of those whose rate is written down."""
+        if self.trace is not None:
+            return 0.0
+        rates = [
+            getattr(f.requests, "rate", getattr(f.requests, "mean", 0.0)) for f in self.functions
+        ]
+        return sum(rates) * self.load_scale * self.duration_s
+
+    def _routes(self) -> int:
+        """About how many routes a topology has: to and from data and clients of each zone."""
+        nodes, kind = self.devices.number, self.topology.kind
+        if kind == "none":
+            return 0
+        zones = REGIONS if kind == "cloud-regions" else nodes // NODES_OF_A_ZONE
+        return 4 * nodes * (self.topology.cells or zones)
+
+    def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
+        """The most of what routes, requests and rows take at least."""
+        nodes, requests = self.devices.number, self._expected_requests()
+        forget = all(f.requests.kind in ("none", "poisson", "sine") for f in self.functions)
+        held = min(requests, MOST_AT_ONCE) if forget else requests
+        full = record == "full"
+        samples = self.duration_s / self.sample_s
+        return max(
+            (self._routes() * ROUTE_BYTES, f"devices: {nodes}, topology: {self.topology.kind}"),
+            (held * 24.0, f"requests: {requests:.3g}"),
+            (full * requests * INVOCATION.itemsize, f"record: full, requests: {requests:.3g}"),
+            (full * samples * nodes * 16.0, f"record: full, sample_s: {self.sample_s:g}"),
+        )
 
     @classmethod
     def union_branches(cls) -> tuple[str, ...]:

@@ -70,15 +70,16 @@ class Nodes(NamedTuple):
     replicas: NDArray[np.int64]
     running: NDArray[np.int64]
     """Invocations that execute."""
-    load: NDArray[np.int64]  # (nodes, resources): claims of what executes, millionths
+    load: NDArray[np.int64]  # (nodes, resources): claims of what executes or starts, millionths
     power_w: NDArray[np.float64]
+    """What it draws now, without transfers over its interface."""
     idle_w: NDArray[np.float64]
     execution_s: NDArray[np.float64]
     """The mean time of an invocation there, alone on the node; infinity if it cannot run."""
     invocation_j: NDArray[np.float64]
-    """Energy of an invocation there, alone; with the idle power of a node without replicas."""
+    """Energy that an invocation adds there: see ``expect_energy`` in scheduling."""
     added_w: NDArray[np.float64]
-    """Power that a busy worker adds there, with the idle power of a node that has no replica."""
+    """Power that a busy worker adds there; with idle power where the node would else be off."""
     pull_s: NDArray[np.float64]
     """The least time for the image to get there; 0 if it is there."""
     data_s: NDArray[np.float64]
@@ -133,6 +134,7 @@ RULES = np.dtype(
         ("bandwidth", np.float64),  # bytes move at so many a second, each by itself
         ("scheduling_s", np.float64),
         ("off_after_s", np.float64),  # empty nodes are switched off then; infinity: never
+        ("horizon_s", np.float64),  # over which placers spread the energy of a cold start
         ("sample_s", np.float64),
         ("rows", np.bool_),  # whether anything is recorded,
         ("all_rows", np.bool_),  # and whether all invocations and flows are
@@ -140,6 +142,7 @@ RULES = np.dtype(
         ("latency_key", np.uint64),
         ("origin_key", np.uint64),
         ("router_key", np.uint64),
+        ("start_key", np.uint64),
         ("predicates", np.int64, (len(PREDICATES),)),  # whether each counts
     ],
     align=True,
@@ -155,14 +158,13 @@ NODE = np.dtype(
         ("power_w", np.float64),
         ("energy_j", np.float64),
         ("carbon_g", np.float64),
-        ("base_w", np.float64),  # the power without what executes,
-        ("share_w", np.float64),  # and for each replica that is there
-        ("share_j", np.float64),  # its integral
+        ("base_w", np.float64),  # the power without what executes
         ("busy_s", np.float64),  # time with something executing
-        ("on_s", np.float64),  # time not switched off
+        ("running_s", np.float64),  # the integral of what executes
         ("cpu_s", np.float64),  # the integral of CPU utilisation, in millionths
         ("state", np.int64),  # ON, OFF or BOOTING
         ("replicas", np.int64),
+        ("starting", np.int64),  # replicas that claim CPU since they pull, start or set up
         ("running", np.int64),  # invocations that execute,
         ("first_slot", np.int64),  # and the list of them, the newest first
         ("load", np.int64, (len(RESOURCES),)),  # their claims, millionths
@@ -185,6 +187,19 @@ NODE = np.dtype(
         ("off_w", np.float64),
         ("boot_w", np.float64),
         ("boot_s", np.float64),
+        # What changes with its state and its replicas:
+        ("base_since", np.float64),  # up to when these have been metered:
+        ("base_j", np.float64),  # the integral of base_w,
+        ("on_s", np.float64),  # the time not switched off,
+        ("share_w", np.float64),  # base_w for each replica that is there,
+        ("share_j", np.float64),  # and its integral
+        # Transfers:
+        ("byte_j", np.float64),  # energy of a byte that its interface sends or receives
+        ("network_j", np.float64),  # energy of transfers; it is in energy_j too
+        ("transfers", np.int64),  # without a topology: those under way,
+        ("transfer_w", np.float64),  # what each draws,
+        ("transfers_since", np.float64),  # and up to when they have been metered
+        ("transfers_carbon", np.float64),
         ("pull", np.int64),  # the route from the registry,
         ("pull_byte_s", np.float64),  # and how long a byte takes on it, alone
         # Replicas:
@@ -193,7 +208,7 @@ NODE = np.dtype(
         ("free_accelerator_memory", np.int64),
         ("first_replica", np.int64),  # list of those that are there
         ("hosted", np.int64),  # placed there so far
-        ("spare_j", np.float64),  # idle energy while none was there: nobody's
+        ("empty_j", np.float64),  # the part of base_j while none was there: nobody's
         ("boots", np.int64),
         # For the replica that is to be placed, as in Nodes:
         ("valid", np.bool_),
@@ -203,6 +218,7 @@ NODE = np.dtype(
         ("added_w", np.float64),
         ("pull_s", np.float64),
         ("data_s", np.float64),
+        ("data_byte_s", np.float64),  # how long a byte of the function's data takes, alone
     ],
     align=True,
 )
@@ -236,12 +252,13 @@ VARIANT = np.dtype(
 
 FUNCTION = np.dtype(
     [
+        ("key", np.int64),  # of its random numbers: from its name, wherever it stands in the spec
         ("first_variant", np.int64),
         ("end_variant", np.int64),
         ("workers", np.int64),
         ("queue_limit", np.int64),
         ("timeout_s", np.float64),
-        ("start_s", np.float64),
+        ("start_s", np.float64),  # of a container; not a number: by the law of image and device
         ("setup_s", np.float64),
         ("bucket", np.int64),  # where its data is
         ("request_bytes", np.float64),
@@ -261,6 +278,7 @@ FUNCTION = np.dtype(
         # What is:
         ("wanted", np.int64),
         ("placed", np.int64),  # replicas that are there, without those that drain
+        ("begun", np.int64),  # replicas that were placed so far
         ("blocked", np.bool_),  # no node could take a replica; waits until something is free
         ("ready", np.int64),
         ("turn", np.int64),  # whose turn it is in round robin
@@ -283,8 +301,10 @@ FUNCTION = np.dtype(
         ("response_s", np.float64),
         ("waited_s", np.float64),
         ("executed_s", np.float64),
-        ("dynamic_j", np.float64),
-        ("idle_j", np.float64),
+        ("dynamic_j", np.float64),  # of executions,
+        ("start_j", np.float64),  # of the CPU that cold starts claim,
+        ("network_j", np.float64),  # of transfers, at both ends,
+        ("idle_j", np.float64),  # and of its replicas' shares of idle power
         ("replica_s", np.float64),  # seconds that replicas were there,
         ("memory_s", np.float64),  # and their memory in byte-seconds
     ],
@@ -297,6 +317,7 @@ REPLICA_SLOT = np.dtype(
     [
         ("state", np.int64),
         ("number", np.int64),
+        ("order", np.int64),  # its number among the replicas of its function
         ("function", np.int64),
         ("variant", np.int64),
         ("node", np.int64),
@@ -308,6 +329,11 @@ REPLICA_SLOT = np.dtype(
         ("served", np.int64),  # requests that it took up
         ("since", np.float64),
         ("flow", np.int64),  # that brings the data it needs first; -1
+        ("fetching", np.bool_),  # whether that data comes without a topology,
+        ("fetching_s", np.float64),  # since when
+        ("pulls", np.bool_),  # whether the pull of its image goes by its name
+        ("claim", np.int64),  # CPU that its cold start claims now, millionths,
+        ("claim_j", np.float64),  # and what the meter of a millionth showed when that began
         ("ready_s", np.float64),  # when it was ready first
         ("share_j", np.float64),  # what the meter of idle shares of its node showed when it came
         ("next", np.int64),
@@ -371,6 +397,10 @@ CLOCK = np.dtype(
         ("moved", np.int64),
         ("samples", np.int64),
         ("next_sample", np.float64),
+        ("replicas_s", np.float64),  # the integral of replicas,
+        ("replicas_until_s", np.float64),  # up to then
+        ("next_carbon", np.float64),  # when flows are metered for another intensity; infinity
+        ("next_look", np.float64),  # the earlier of the two
         ("action", np.int64),  # the last one, for the message when it is not allowed
     ],
     align=True,
@@ -380,12 +410,14 @@ CLOCK = np.dtype(
 FLOW = np.dtype(
     [
         ("purpose", np.int64),
-        ("owner", np.int64),  # the replica or the request it is for; of a pull the image
+        ("owner", np.int64),  # the replica or the request it is for; of a pull the variant
+        ("function", np.int64),  # that pays for it
         ("begin", np.float64),
         ("node", np.int64),
         ("other", np.int64),  # the point at its other end
         ("route", np.int64),
         ("bytes", np.float64),
+        ("metered", np.float64),  # bytes whose energy has been counted
     ]
 )
 """What a flow is for."""
@@ -426,6 +458,9 @@ FIT = np.dtype(
         ("law", np.int64),  # of the time of execution; -1: cannot run
         ("mean_s", np.float64),
         ("claim", np.int64, (len(RESOURCES),)),  # of an invocation, millionths
+        ("cold_claim", np.int64, (3,)),  # of CPU while a replica pulls, starts, is set up
+        ("start_law", np.int64),  # of the time that a container takes to start,
+        ("start_s", np.float64),  # and its mean
         ("image_bytes", np.float64),
     ]
 )
@@ -435,6 +470,9 @@ IMAGE = np.dtype(
     [
         ("state", np.int64),  # ABSENT, ON_ITS_WAY or THERE
         ("time", np.float64),  # when one on its way is there; infinity with a network
+        ("since", np.float64),  # when its pull began,
+        ("function", np.int64),  # for whom,
+        ("flow", np.int64),  # and its flow
     ]
 )
 """An image on a node."""

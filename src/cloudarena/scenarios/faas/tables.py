@@ -8,23 +8,26 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.scenarios.faas.metrics import (
-    function_energy_j,
+from cloudarena.scenarios.faas.energies import (
+    function_energies,
     node_carbon_g,
+    node_empty_j,
     node_energy_j,
-    replica_seconds,
+    node_idle_j,
+    node_network_j,
+    replica_idle_j,
+    request_energy_j,
 )
+from cloudarena.scenarios.faas.metrics import replica_seconds, unanswered_s
 from cloudarena.scenarios.faas.names import (
     COMPLETED,
     CPU,
     EXECUTING,
-    FREE,
     IDLE,
     NONE,
     OFF,
     OUTCOMES,
     PHASES,
-    POWERED,
     QUEUED,
     REJECTED,
     TIMED_OUT,
@@ -35,6 +38,7 @@ from cloudarena.scenarios.faas.names import (
     WHOLE,
 )
 from cloudarena.scenarios.faas.rows import INVOCATION
+from cloudarena.workloads.faas_functions import FUNCTIONS, figures_note
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.simulation import FaasSimulation
@@ -73,7 +77,7 @@ def _node_names(run: FaasSimulation, numbers: NDArray[Any]) -> pa.Array:
 
 def _unfinished_rows(run: FaasSimulation) -> NDArray[np.void]:
     """The requests that are in the system, as rows of invocations."""
-    slots, replicas, nodes = run.world.slots, run.world.replicas, run.world.nodes
+    slots = run.world.slots
     there = np.flatnonzero(slots["state"] != UNUSED)
     rows = np.zeros(len(there), INVOCATION)
     rows["function"], rows["number"] = slots["function"][there], slots["number"][there]
@@ -89,13 +93,8 @@ def _unfinished_rows(run: FaasSimulation) -> NDArray[np.void]:
     executing = state == EXECUTING
     executed = slots["executed"][there]
     rows["executed"] = np.where(executing, run.now - executed, executed)
-    node, variant = rows["node"], replicas["variant"][replica]
-    claim = run.world.fits["claim"][variant, nodes["device_type"][node], :POWERED]
-    units = (
-        nodes["unit_j"][node] + nodes["unit_w"][node] * (run.now - nodes["since"][node])[:, None]
-    )
-    energy = (claim * (units - slots["unit_j"][there])).sum(axis=1)
-    rows["energy"] = np.where(executing, energy, slots["energy_j"][there])
+    rows["energy"] = slots["energy_j"][there]
+    rows["energy"][executing] = request_energy_j(run.world, there[executing])
     return rows
 
 
@@ -126,17 +125,15 @@ def replicas_table(run: FaasSimulation) -> pa.Table:
     """One row per replica: when each phase of its life began, and how long each lasted."""
     world, placed = run.world, int(run.world.clock[0]["placed"])
     rows = world.records.replicas[:placed].copy()
-    there = np.flatnonzero(world.replicas["state"] != FREE)
-    number, node = world.replicas["number"][there], world.replicas["node"][there]
-    rows["served"][number] = world.replicas["served"][there]
-    nodes = world.nodes
-    share = nodes["share_j"][node] + nodes["share_w"][node] * (run.now - nodes["since"][node])
-    rows["idle"][number] = share - world.replicas["share_j"][there]
+    there, shares = replica_idle_j(world)
+    number = world.replicas["number"][there]
+    rows["served"][number], rows["idle"][number] = world.replicas["served"][there], shares
     columns: dict[str, Any] = {
         "replica": np.arange(placed),
         "function": _function_names(run, rows["function"]),
         "image": pa.array(_image_names(run)[rows["variant"]], pa.string()),
         "node": _node_names(run, rows["node"]),
+        "note": pa.array(_notes(run, rows), pa.string()),
         "requests": rows["served"],
         "idle_energy_j": rows["idle"],
     }
@@ -153,9 +150,19 @@ def replicas_table(run: FaasSimulation) -> pa.Table:
     return pa.table(columns)
 
 
-def _image_names(run: FaasSimulation) -> NDArray[Any]:
-    from cloudarena.workloads.faas_functions import FUNCTIONS
+def _notes(run: FaasSimulation, rows: NDArray[np.void]) -> list[str | None]:
+    """What one should know of the published figures of an image on a device, if anything."""
+    images, devices = _image_names(run), run.ground.devices
+    published = [f.image is None for f in run.scenario.functions]
+    return [
+        figures_note(images[row["variant"]], devices[row["node"]])
+        if published[row["function"]]
+        else None
+        for row in rows
+    ]
 
+
+def _image_names(run: FaasSimulation) -> NDArray[Any]:
     names: list[str] = []
     for function in run.scenario.functions:
         names.extend([function.name] if function.image else FUNCTIONS[function.name].images)
@@ -200,13 +207,17 @@ def decisions_table(run: FaasSimulation) -> pa.Table:
 
 
 def nodes_table(run: FaasSimulation) -> pa.Table:
-    """One row per node: energy, carbon and use. ``cpu_utilisation`` is over the whole run."""
+    """One row per node: energy, carbon and use. ``cpu_utilisation`` is over the whole run.
+
+    ``idle_energy_j`` is what it drew with nothing to do, ``empty_energy_j`` the part of that while
+    it had no replica.
+    """
     world, now = run.world, max(run.now, 1e-300)
     nodes = world.nodes
     count, since = len(nodes), run.now - nodes["since"]
-    on = np.where(nodes["state"] != OFF, since, 0.0)
+    on = np.where(nodes["state"] != OFF, run.now - nodes["base_since"], 0.0)
     busy = np.where(nodes["running"] > 0, since, 0.0)
-    cpu = busy * np.minimum(nodes["load"][:, CPU] / WHOLE, 1.0)
+    cpu = since * np.minimum(nodes["load"][:, CPU] / WHOLE, 1.0)
     zones = run.ground.zones or [None] * count
     return pa.table(
         {
@@ -214,8 +225,9 @@ def nodes_table(run: FaasSimulation) -> pa.Table:
             "device": pa.array(run.ground.devices, pa.string()),
             "zone": pa.array(zones, pa.string()),
             "energy_j": node_energy_j(world),
-            "idle_energy_j": nodes["spare_j"]
-            + np.where(nodes["replicas"] == 0, since, 0.0) * nodes["power_w"],
+            "idle_energy_j": node_idle_j(world),
+            "empty_energy_j": node_empty_j(world),
+            "network_energy_j": node_network_j(world),
             "carbon_g": node_carbon_g(world),
             "cpu_utilisation": (nodes["cpu_s"] / WHOLE + cpu) / now,
             "busy_share": (nodes["busy_s"] + busy) / now,
@@ -227,18 +239,23 @@ def nodes_table(run: FaasSimulation) -> pa.Table:
 
 
 def functions_table(run: FaasSimulation) -> pa.Table:
-    """One row per function, and one, idle, for the energy of nodes without replicas."""
+    """One row per function, and one, idle, for what nodes without replicas drew.
+
+    ``idle_energy_j`` are shares of what nodes drew with nothing to do. Response times are as in the
+    metrics: those of unfinished requests are longer than they have waited.
+    """
     world = run.world
     functions, completed = world.functions, int(world.clock[0]["completed"])
-    dynamic, idle = function_energy_j(world)
-    spare = float(np.sum(nodes_table(run)["idle_energy_j"].to_numpy()))
+    energies, empty = function_energies(world), float(node_empty_j(world).sum())
     seconds, _ = replica_seconds(world)
-    count = len(functions["wanted"])
+    count = len(functions)
     responses, responded = world.responses[:completed], world.responded[:completed]
-    tails = np.array([run.earlier.quantiles_s(responses[responded == f], f) for f in range(count)])
     done = functions["outcomes"][:, COMPLETED]
+    times = np.empty((count, 4))
+    for f in range(count):
+        times[f] = run.earlier.times_s(responses[responded == f], unanswered_s(world, f), f)
     ended = functions["outcomes"].sum(axis=1)
-    per = np.maximum(done, 1)
+    per = np.where(done > 0, done, np.nan)
 
     def column(values: NDArray[Any], last: float = 0) -> NDArray[Any]:
         return np.append(values, np.array(last, values.dtype))
@@ -251,17 +268,19 @@ def functions_table(run: FaasSimulation) -> pa.Table:
             "rejected": column(functions["outcomes"][:, REJECTED]),
             "timed_out": column(functions["outcomes"][:, TIMED_OUT]),
             "unfinished": column(functions["arrived"] - ended),
-            "response_mean_s": column(functions["response_s"] / per),
-            "response_p50_s": column(tails[:, 0]),
-            "response_p95_s": column(tails[:, 1]),
-            "response_p99_s": column(tails[:, 2]),
-            "waited_mean_s": column(functions["waited_s"] / per),
-            "executed_mean_s": column(functions["executed_s"] / per),
+            "response_mean_s": _or_null(column(times[:, 0], np.nan)),
+            "response_p50_s": _or_null(column(times[:, 1], np.nan)),
+            "response_p95_s": _or_null(column(times[:, 2], np.nan)),
+            "response_p99_s": _or_null(column(times[:, 3], np.nan)),
+            "waited_mean_s": _or_null(column(functions["waited_s"] / per, np.nan)),
+            "executed_mean_s": _or_null(column(functions["executed_s"] / per, np.nan)),
             "cold_starts": column(functions["cold"]),
             "replicas_mean": column(seconds / max(run.now, 1e-300)),
-            "dynamic_energy_j": column(dynamic),
-            "idle_energy_j": column(idle, spare),
-            "energy_j": column(dynamic + idle, spare),
+            "dynamic_energy_j": column(energies.dynamic),
+            "start_energy_j": column(energies.start),
+            "network_energy_j": column(energies.network),
+            "idle_energy_j": column(energies.idle, empty),
+            "energy_j": column(sum(energies, np.zeros(count)), empty),
         }
     )
 
@@ -284,14 +303,19 @@ def flows_table(run: FaasSimulation) -> pa.Table:
 
 
 def power_table(run: FaasSimulation) -> pa.Table:
-    """All nodes together, every ``sample_s`` seconds."""
+    """All nodes together: means over intervals of ``sample_s`` seconds, the last may be shorter.
+
+    ``power_w`` times ``interval_s`` sums to the energy of the run.
+    """
     rows = run.world.records.samples[: run.world.clock[0]["samples"]]
     return pa.table(
         {
             "time_s": rows["time"],
+            "interval_s": rows["seconds"],
             "power_w": rows["power"],
             "idle_w": rows["idle"],
-            "dynamic_w": rows["power"] - rows["idle"],
+            "network_w": rows["network"],
+            "dynamic_w": rows["power"] - rows["idle"] - rows["network"],
             "nodes_on": rows["nodes_on"],
             "replicas": rows["replicas"],
             "running": rows["running"],
@@ -301,7 +325,7 @@ def power_table(run: FaasSimulation) -> pa.Table:
 
 
 def nodes_series_table(run: FaasSimulation) -> pa.Table:
-    """Each node every ``sample_s`` seconds."""
+    """Each node: means over the same intervals."""
     world, samples = run.world, int(run.world.clock[0]["samples"])
     count = len(world.nodes)
     return pa.table(
@@ -309,6 +333,7 @@ def nodes_series_table(run: FaasSimulation) -> pa.Table:
             "tick": np.repeat(np.arange(samples), count),
             "node": pa.array(list(run.ground.names[:count]) * samples, pa.string()),
             "time_s": np.repeat(world.records.samples["time"][:samples], count),
+            "interval_s": np.repeat(world.records.samples["seconds"][:samples], count),
             "power_w": world.records.nodes[:samples, :, 0].reshape(-1),
             "cpu_utilisation": world.records.nodes[:samples, :, 1].reshape(-1),
         }

@@ -147,7 +147,7 @@ def harmless_start(
     return NOTHING
 
 
-@policy("easy-backfilling", needs="durations")
+@policy("easy-backfilling", needs="estimates")
 def easy_backfilling(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     """In order, but later tasks go ahead if the first one still starts as early as it could."""
     head = tasks.ready[0]

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from cloudarena.errors import PolicyError
 from cloudarena.mapping import HEURISTICS, map_tasks
+from cloudarena.scenarios.jobs.known import ESTIMATES, check_needs
 from cloudarena.scenarios.jobs.policies import policy
 from cloudarena.scenarios.replay import DecisionFile
 from cloudarena.workloads.columns import check_filled, is_parquet
+from cloudarena.workloads.jobs import JobWorkload, jobs_of_tasks
 
 MOST_INSTANCES = 20_000
 """In one batch: the heuristics look at all pairs of instances and machines, many times."""
@@ -35,6 +37,8 @@ class BatchMapping:
     or comes back all is mapped anew; instances that fit no machine that is up are left out.
     """
 
+    needs = ESTIMATES
+
     def __init__(self, heuristic: str) -> None:
         self.name = heuristic
         self.__doc__ = describe(heuristic)
@@ -46,10 +50,8 @@ class BatchMapping:
 
     def start(self, scenario: Any, seed: int) -> None:
         """Forgets the plan of the last run."""
-        if not scenario.known:
-            raise PolicyError(
-                f"policy {self.name}: needs known: [durations] or [estimates] in the spec"
-            )
+        estimate = scenario.load_workload(seed).estimate
+        check_needs(self.name, self.needs, scenario.known, estimate)
         self._seed = seed
         self._known, self._lists = {}, []
         self._up = np.zeros(0, np.bool_)
@@ -161,44 +163,69 @@ for _heuristic in HEURISTICS:
     _register(_heuristic)
 
 
+def task_names(workload: JobWorkload) -> list[tuple[str, str]]:
+    """The names of each task's job and of the task itself, as text."""
+    jobs = workload.job_ids.take(pa.array(jobs_of_tasks(workload))).to_pylist()
+    tasks = workload.task_ids.to_pylist()
+    return [(str(job), str(task)) for job, task in zip(jobs, tasks, strict=True)]
+
+
 @policy.replay
 class Replay(DecisionFile):
-    """Starts from a file: columns time_s, job, task, machine and optionally instances (else 1).
+    """Starts from a file: columns time_s, job, task, machine, and any of task_index and instances.
 
-    The ``decisions`` table of any run is such a file.
+    A task is found by its names or, where a job has two of one name, by its index. Instances are 1
+    by default. The ``decisions`` table of any run is such a file.
     """
 
     def __init__(self, path: Path) -> None:
         # Parquet knows whether names are numbers; in a CSV 007 is a name.
         name = None if is_parquet(path) else pa.string()
         types = {"time_s": pa.float64(), "job": name, "task": name, "machine": pa.int64()}
-        super().__init__(path, types, {"instances": pa.int64()})
+        super().__init__(path, types, {"task_index": pa.int64(), "instances": pa.int64()})
         check_filled(path, self._table, self._table.column_names)
         self._starts: deque[tuple[float, int, int, int]] = deque()
 
     def start(self, scenario: Any, seed: int) -> None:
         """Finds the tasks of the file in the workload."""
-        workload = scenario.load_workload(seed)
-        jobs = np.repeat(np.arange(len(workload.submit)), np.diff(workload.first_task))
-        names = zip(
-            workload.job_ids.take(pa.array(jobs)).to_pylist(),
-            workload.task_ids.to_pylist(),
-            strict=True,
-        )
-        number = {(str(job), str(task)): k for k, (job, task) in enumerate(names)}
+        names = task_names(scenario.load_workload(seed))
+        indices: dict[tuple[str, str], list[int]] = {}
+        for index, name in enumerate(names):
+            indices.setdefault(name, []).append(index)
         self._starts = deque()
         before = 0.0
         for row, values in self._rows():
-            time, job, task = values["time_s"], values["job"], values["task"]
-            if (str(job), str(task)) not in number:
-                raise self._error(f"job {job!r}, task {task!r} is not in the workload", row)
+            time = values["time_s"]
             if not time >= before:
                 raise self._error(
                     f"time_s: {time:g} is not allowed: at least {before:g}, as before it", row
                 )
             before = time
-            start = number[str(job), str(task)], values["machine"], values.get("instances", 1)
-            self._starts.append((time, *start))
+            task = self._task(row, values, names, indices)
+            self._starts.append((time, task, values["machine"], values.get("instances", 1)))
+
+    def _task(
+        self,
+        row: int,
+        values: dict[str, Any],
+        names: list[tuple[str, str]],
+        indices: dict[tuple[str, str], list[int]],
+    ) -> int:
+        """The index of a row's task; its names must be those of the workload."""
+        name = str(values["job"]), str(values["task"])
+        shown = f"job {values['job']!r}, task {values['task']!r}"
+        index: int | None = values.get("task_index")
+        if name not in indices:
+            raise self._error(f"{shown} is not in the workload", row)
+        if index is None:
+            if len(indices[name]) > 1:
+                raise self._error(f"{shown}: {len(indices[name])} have that name: task_index says "
+                                  "which", row)  # fmt: skip
+            return indices[name][0]
+        if index not in indices[name]:
+            allowed = " or ".join(str(one) for one in indices[name][:5])
+            raise self._error(f"task_index: {index} is not allowed: {shown} is {allowed}", row)
+        return index
 
     def __call__(self, decision: Any) -> tuple[int, int, int] | None:
         """The file's next start, if it is due."""

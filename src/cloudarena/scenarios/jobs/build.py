@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from cloudarena.engine.index import make_index, put
 from cloudarena.engine.streams import stream
 from cloudarena.errors import SpecError, TraceError
 from cloudarena.scenarios.jobs import graph
+from cloudarena.scenarios.jobs.checks import check_fits, check_record, kind_sizes, weibull_scale
 from cloudarena.scenarios.jobs.kernel import draw_failure
 from cloudarena.scenarios.jobs.spec import Failures, JobsScenario
 from cloudarena.scenarios.jobs.state import (
@@ -32,10 +32,8 @@ from cloudarena.scenarios.jobs.state import (
     World,
 )
 from cloudarena.workloads.columns import check_filled, place, read_columns
-from cloudarena.workloads.jobs import LONGEST_TIME, RESOURCES, JobWorkload, job_of, jobs_of_tasks
+from cloudarena.workloads.jobs import LONGEST_TIME, JobWorkload, jobs_of_tasks
 
-MOST_LOSSES = 1e8
-"""Instances that may be lost on average; more would take a run for ever, or all memory."""
 SERIES_ROWS = 16_384
 """Instants the series keeps; twice as many are thinned to half."""
 
@@ -46,12 +44,14 @@ def build_world(
     """Lays out the arrays; refuses tasks that fit no machine."""
     kinds, tasks, jobs = scenario.machines, len(workload.instances), len(workload.submit)
     check_fits(scenario, workload)
+    check_record(workload, record)
+    users, user = np.unique(workload.user, return_inverse=True)
     counts = [kind.count for kind in kinds]
     capacity = np.repeat(kind_sizes(scenario), counts, axis=0)
     speed = np.repeat(np.array([kind.speed for kind in kinds]), counts)
     first_child, children = graph.children_of(workload)
     order = graph.children_first(workload)
-    shown = _known_durations(scenario, workload)
+    shown = known_durations(scenario, workload)
     owner = jobs_of_tasks(workload)
     machines = _machines(capacity, speed)
     clock, totals = np.zeros(1, CLOCK), np.zeros(1, TOTALS)
@@ -75,7 +75,7 @@ def build_world(
             first=-1,
             ready=np.empty(0, np.int64),
             job=owner,
-            user=workload.user[owner],
+            user=user.astype(np.int64)[owner],
             submit=workload.submit[owner],
             instances=workload.instances,
             waiting=workload.instances.copy(),
@@ -83,12 +83,12 @@ def build_world(
             finished=whole(0),
             demand=whole_millionths(workload.demand),
             duration=shown,
-            path=graph.longest_paths(order, first_child, children, shown),
+            path=known_paths(workload, shown),
             weight=graph.dependence_weights(order, first_child, children, workload.instances),
             gang=workload.gang,
             first_task=workload.first_task,
             job_held=np.zeros((jobs, 4), np.int64),
-            user_held=np.zeros((int(workload.user.max()) + 1, 4), np.int64),
+            user_held=np.zeros((len(users), 4), np.int64),
         ),
         machines=machines,
         queue=Queue(
@@ -113,7 +113,7 @@ def build_world(
         ready=whole(0),
         spare_rows=np.empty(len(machines.rows), np.int64),
         finishes=make_calendar(len(machines.rows)),
-        outages=_outages(scenario.failures, seed, len(capacity)),
+        outages=_outages(scenario.failures, seed, len(capacity), workload.begin_s),
         clock=clock,
         totals=totals,
         held=np.zeros(4, np.int64),
@@ -122,84 +122,18 @@ def build_world(
     )
 
 
-def shortest_times(scenario: JobsScenario, workload: JobWorkload) -> NDArray[np.float64]:
-    """For each job the longest path of true durations, on the fastest machine, in seconds."""
+def known_paths(workload: JobWorkload, duration: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each task the longest path of durations to the end of its job, in seconds."""
     first_child, children = graph.children_of(workload)
     order = graph.children_first(workload)
-    paths = graph.longest_paths(order, first_child, children, workload.duration)
+    return graph.longest_paths(order, first_child, children, duration)
+
+
+def shortest_times(scenario: JobsScenario, workload: JobWorkload) -> NDArray[np.float64]:
+    """For each job the longest path of true durations, on the fastest machine, in seconds."""
+    paths = known_paths(workload, workload.duration)
     longest: NDArray[np.float64] = np.maximum.reduceat(paths, workload.first_task[:-1])
     return longest / max(kind.speed for kind in scenario.machines)
-
-
-def kind_sizes(scenario: JobsScenario) -> NDArray[np.int64]:
-    """What a machine of each kind has, in millionths: (kinds, 4)."""
-    kinds = scenario.machines
-    return whole_millionths(
-        np.array([[kind.cpu, kind.memory, kind.disk, kind.gpu] for kind in kinds])
-    )
-
-
-def check_fits(scenario: JobsScenario, workload: JobWorkload) -> None:
-    """Refuses a task that no machine has room for, or a gang that all together have not."""
-    demand = whole_millionths(workload.demand)
-    fits = np.zeros(len(demand), bool)
-    copies = np.zeros(len(demand))
-    shortest = np.full(len(demand), np.inf)
-    for kind, size in zip(scenario.machines, kind_sizes(scenario), strict=True):
-        fits_here = (demand <= size).all(axis=1)
-        fits |= fits_here
-        shortest[fits_here] = np.minimum(shortest, workload.duration / kind.speed)[fits_here]
-        ratio = np.where(demand > 0, size // np.maximum(demand, 1), np.iinfo(np.int64).max)
-        copies += kind.count * ratio.min(axis=1).astype(float)
-    bad = ~fits | (workload.gang & (copies < workload.instances))
-    if not bad.any():
-        _check_survival(scenario.failures, workload, shortest)
-        return
-    task = int(np.argmax(bad))
-    wanted = ", ".join(
-        f"{name} {size:.13g}"
-        for name, size in zip(RESOURCES, workload.demand[task], strict=True)
-        if size > 0
-    )
-    many = int(workload.instances[task])
-    if fits[task]:
-        reason = f"{many} instances at once ({wanted} each): the machines together have no room"
-    else:
-        reason = f"{wanted}: no machine has room for it"
-    job = workload.job_ids[job_of(workload, task)].as_py()
-    raise SpecError(
-        f"workload: job {job!r}, task {workload.task_ids[task].as_py()!r}: is not allowed: {reason}"
-    )
-
-
-def _check_survival(
-    failures: Failures | None, workload: JobWorkload, shortest: NDArray[np.float64]
-) -> None:
-    """Refuses machines that fail so often that a run would go on for ever.
-
-    A machine stays up for the time that an instance needs with a chance of at most
-    exp(-(time / scale)^shape); one over that, less 1, are its losses on average, or more.
-    """
-    scale = _weibull_scale(failures)
-    if failures is None or scale == 0:
-        return
-    times = np.minimum((shortest / scale) ** failures.shape, 700.0)  # e^700 is still a number
-    losses = workload.instances * np.expm1(times)
-    if losses.sum() > MOST_LOSSES:
-        task = int(np.argmax(losses))
-        job = workload.job_ids[job_of(workload, task)].as_py()
-        raise SpecError(
-            f"failures.mtbf_s: {failures.mtbf_s:g} is not allowed: job {job!r}, task "
-            f"{workload.task_ids[task].as_py()!r} needs machines for {shortest[task]:g} s, and "
-            f"would lose {losses[task]:.0e} instances before it is done"
-        )
-
-
-def _weibull_scale(failures: Failures | None) -> float:
-    """The scale of the law of the time to failure, in seconds; 0 if there is no law."""
-    if failures is None or failures.mtbf_s is None:
-        return 0.0
-    return failures.mtbf_s / math.gamma(1.0 + 1.0 / failures.shape)
 
 
 def make_rows(capacity: int) -> NDArray[np.void]:
@@ -207,7 +141,7 @@ def make_rows(capacity: int) -> NDArray[np.void]:
     return np.zeros(capacity, ROW)
 
 
-def _known_durations(scenario: JobsScenario, workload: JobWorkload) -> NDArray[np.float64]:
+def known_durations(scenario: JobsScenario, workload: JobWorkload) -> NDArray[np.float64]:
     """What policies are told about the durations of tasks."""
     if "durations" in scenario.known:
         return workload.duration.copy()
@@ -235,13 +169,17 @@ def _machines(capacity: NDArray[np.int64], speed: NDArray[np.float64]) -> Machin
     )
 
 
-def _outages(failures: Failures | None, seed: int, machines: int) -> Outages:
-    """The first failure of each machine by the law, or all outages of the list."""
+def _outages(failures: Failures | None, seed: int, machines: int, begin: float) -> Outages:
+    """The first failure of each machine by the law, or all outages of the list.
+
+    The list is on the clock of the workload, on which the run begins at ``begin``, in seconds.
+    What was over by then has no part in it, and who is down then is so from the beginning.
+    """
     seeds = stream(seed, "failures").integers(0, 2**63, machines).astype(np.uint64)
     if failures is None:
         return Outages(make_calendar(1), 0.0, 1.0, 0.0, seeds)
     if failures.mtbf_s is not None and failures.mttr_s is not None:
-        scale = _weibull_scale(failures)
+        scale = weibull_scale(failures)
         calendar = make_calendar(machines)
         outages = Outages(calendar, scale, failures.shape, failures.mttr_s, seeds)
         for machine in range(machines):
@@ -250,9 +188,11 @@ def _outages(failures: Failures | None, seed: int, machines: int) -> Outages:
     given = _given_outages(failures, machines)
     calendar = make_calendar(2 * len(given))
     for machine, down, up in given:
-        push(calendar, down, machine)
+        if up <= begin:
+            continue
+        push(calendar, max(0.0, down - begin), machine)
         if up < np.inf:
-            push(calendar, up, machines + machine)
+            push(calendar, up - begin, machines + machine)
     return Outages(calendar, 0.0, 1.0, 0.0, seeds)
 
 

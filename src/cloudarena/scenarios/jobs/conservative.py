@@ -357,7 +357,7 @@ def next_start(plan: Plan, tasks: Tasks, machines: Machines, is_exact: bool) -> 
     counts = plan.counts[0]
     if not is_as_expected(plan, tasks, machines):
         begin_anew(plan, tasks, machines)
-    counts.is_kept = is_exact
+    counts.is_kept = 1
     depth = min(DEPTH, len(tasks.ready))
     while not is_exact and depth > 0 and not can_start(tasks, machines, tasks.ready[depth - 1]):
         depth -= 1  # nobody will ask what was planned for it
@@ -399,7 +399,7 @@ class ConservativeBackfilling:
 
     name = "conservative-backfilling"
     order = None
-    needs = "durations"
+    needs = "estimates"
 
     def __init__(self) -> None:
         self._plan: Plan | None = None

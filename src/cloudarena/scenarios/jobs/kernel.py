@@ -18,9 +18,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloudarena.engine.calendar import heapify, next_time, pop, push, size
-from cloudarena.engine.compiled import inner, lean
+from cloudarena.engine.compiled import inlined, inner, lean
 from cloudarena.engine.index import put, put_number
 from cloudarena.scenarios.jobs.queue import (
     become_ready,
@@ -36,6 +37,7 @@ from cloudarena.scenarios.jobs.state import (
     RUNNING,
     Machines,
     Outages,
+    Shown,
     Tasks,
     World,
 )
@@ -52,6 +54,8 @@ from cloudarena.scenarios.jobs.state import (
 ) = range(8)
 """Where a run stands; from NO_SUCH_TASK on, why an action is not allowed."""
 
+PATIENCE, PATIENCE_PER_MACHINE = 10_000, 100
+"""How often in a row nothing may be started in an idle cluster with machines that are down."""
 FINEST = 2.0**52
 """Multiples of an interval beyond this one are nearer to each other than floats are."""
 
@@ -395,11 +399,20 @@ def advance(world: World) -> int:
 
 
 @inner
+def is_idle(world: World) -> bool:
+    """Whether nothing runs and nothing will arrive: only machines may still fail and come back."""
+    return world.clock[0].arrived == len(world.demand.submit) and size(world.finishes) == 0
+
+
+@inlined
 def must_start(world: World) -> bool:
-    """Whether nothing else can happen: nothing runs, nothing will arrive, no machine is down."""
+    """Whether an idle cluster has nothing to wait for: no machine is down, or it waited for ever.
+
+    Machines that fail by a law do so without end, and so could wait who waits for them.
+    """
     clock = world.clock[0]
-    arrived = clock.arrived == len(world.demand.submit)
-    return arrived and clock.down == 0 and size(world.finishes) == 0
+    patience = PATIENCE + PATIENCE_PER_MACHINE * len(world.machines.up)
+    return is_idle(world) and (clock.down == 0 or clock.idle_waits >= patience)
 
 
 @inner
@@ -440,6 +453,7 @@ def begin(world: World, task: int, machine: int, count: int) -> int:
             left -= here
         machine = (machine + 1) % len(machines.up)
     world.clock[0].actions += 1
+    world.clock[0].idle_waits = 0
     return DECIDE
 
 
@@ -457,6 +471,8 @@ def act(world: World, task: int, machine: int, count: int) -> int:
         if task == -1 and machine == -1:
             if must_start(world):
                 return MUST_START
+            if is_idle(world):
+                clock.idle_waits += 1
             clock.deciding = 0
             record_series(world)
         else:
@@ -467,41 +483,50 @@ def act(world: World, task: int, machine: int, count: int) -> int:
 
 
 @inner
-def shown_tasks(world: World) -> Tasks:
+def shown_tasks(world: World, shown: Shown) -> Tasks:
     """The tasks with the part of ``ready`` that counts now."""
-    t, clock = world.tasks, world.clock[0]
+    t, clock = shown.tasks, world.clock[0]
     return Tasks(
-        world.queue.task_at[clock.first], world.ready[: clock.ready],
+        world.queue.task_at[clock.first], shown.ready[: clock.ready],
         t.job, t.user, t.submit, t.instances, t.waiting, t.running, t.finished, t.demand,
         t.duration, t.path, t.weight, t.gang, t.first_task, t.job_held, t.user_held,
     )  # fmt: skip
 
 
 @inner
-def shown_machines(world: World) -> Machines:
+def shown_machines(world: World, shown: Shown) -> Machines:
     """The machines with the time and the rows that count now."""
-    m = world.machines
+    m = shown.machines
     return Machines(
         world.clock[0].now,
         m.capacity, m.free, m.speed, m.up, m.total, m.free_total, m.room,
-        world.finishes.payloads[: size(world.finishes)], m.rows,
+        shown.active[: size(world.finishes)], m.rows,
     )  # fmt: skip
 
 
 @inner
-def play_on(world: World, policy: Any, rng: np.random.Generator) -> int:
-    """Lets a compiled policy decide until the run ends, rows are short, or an action is bad."""
+def play_on(
+    world: World, shown: Shown, stop: NDArray[np.int64], policy: Any, rng: np.random.Generator
+) -> int:
+    """Lets a compiled policy decide until the run ends, rows are short, or an action is bad.
+
+    It sees ``shown``, read-only. Where ``stop`` is set, it comes back.
+    """
     task, machine, count = -1, -1, 0
     status = DECIDE
-    while status == DECIDE:
+    while status == DECIDE and stop[0] == 0:
         if world.clock[0].deciding == 1:
             if rows_are_short(world):  # before the policy draws anything
                 return ROWS_FULL
-            task, machine, count = policy(shown_tasks(world), shown_machines(world), rng)
+            task, machine, count = policy(
+                shown_tasks(world, shown), shown_machines(world, shown), rng
+            )
         status = act(world, task, machine, count)
     return status
 
 
-def play(world: World, policy: Any, rng: np.random.Generator) -> int:
+def play(
+    world: World, shown: Shown, stop: NDArray[np.int64], policy: Any, rng: np.random.Generator
+) -> int:
     """As ``play_on``, for Python; it counts references, since Python gives it a Generator."""
-    return play_on(world, policy, rng)
+    return play_on(world, shown, stop, policy, rng)

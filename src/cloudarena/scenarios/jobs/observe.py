@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 
 SLOTS = 16
 """Ready tasks that are shown: the first one that could start, then the others in order."""
-TASK_FEATURES = 10
+TASK_FEATURES = 11
 MACHINE_FEATURES = 5
+CLUSTER_FEATURES = 2
 SECONDS = 100.0
 """A time t is shown as t / (t + 100 s)."""
+MANY = 1e6
+"""A number n is shown as log(1 + n) / log(1 + 1e6), at most 1."""
 
 INTEGRALS = {
-    "completion_mean_s": "job_s",
-    "slowdown_mean": "job_weight_s",
-    "task_completion_mean_s": "task_s",
-    "task_slowdown_mean": "task_weight_s",
+    "completion_mean_s": ("job_s", "jobs"),
+    "slowdown_mean": ("job_weight_s", "job_weight"),
+    "task_completion_mean_s": ("task_s", "tasks"),
+    "task_slowdown_mean": ("task_weight_s", "task_weight"),
 }
 """The metrics that are integrals over time of what is unfinished, over the number of it."""
 REWARDS = ("makespan_s", *INTEGRALS)
@@ -38,10 +41,13 @@ class JobsObserver:
     that could start now, then the others in order:
 
     - for each task: its demand of cpu, memory, disk and gpu as shares of the largest machine; its
-      duration, the longest path behind it and its age, each as t / (t + 100 s); the shares of its
-      instances that wait and run; 1 where there is a task;
+      known duration, the longest path behind it and its age, each as t / (t + 100 s); the shares
+      of its instances that wait and run; 1 where there is a task; the number of its instances that
+      wait;
     - for each machine: what is free of each resource as a share of it; 1 if it is up;
-    - the number n of ready tasks as n / (n + 16).
+    - the number of ready tasks, and of the instances that wait of all of them.
+
+    Numbers n are shown as log(1 + n) / log(1 + 10^6), at most 1.
 
     Action (discrete, 16 M + 1): one instance of task k on machine m as k M + m; the last one starts
     nothing more at this instant. A gang starts whole. An action that is not allowed starts nothing
@@ -51,14 +57,18 @@ class JobsObserver:
     finish the rewards sum to minus the metric: ``makespan_s`` is the time that passes,
     ``completion_mean_s`` the unfinished jobs over the number of jobs, ``slowdown_mean`` the same
     weighted by 1 / the job's shortest time; ``task_completion_mean_s`` and ``task_slowdown_mean``
-    are the same for tasks, with 1 / duration.
+    are the same for tasks, with 1 / duration. When a run ends and jobs are left, since a machine is
+    gone for good, each of them counts as if it ended after twice the time that all work of the
+    workload takes one instance after the other on the slowest machine: nobody earns by leaving
+    work undone.
     """
 
     def __init__(self, scenario: JobsScenario, reward: str) -> None:
         check_choice("reward", reward, REWARDS)
         self._reward = reward
         self._machines = scenario.machine_count
-        length = SLOTS * TASK_FEATURES + self._machines * MACHINE_FEATURES + 1
+        length = SLOTS * TASK_FEATURES + self._machines * MACHINE_FEATURES
+        length += CLUSTER_FEATURES
         self.observation_space = Box(-1.0, 1.0, (length,), np.float32)
         self.action_space = Discrete(SLOTS * self._machines + 1)
 
@@ -80,10 +90,12 @@ class JobsObserver:
         slots[:, 7] = tasks.waiting[shown] / tasks.instances[shown]
         slots[:, 8] = tasks.running[shown] / tasks.instances[shown]
         slots[:, 9] = 1.0
-        hosts = observation[split:-1].reshape(self._machines, MACHINE_FEATURES)
+        slots[:, 10] = _many(tasks.waiting[shown])
+        hosts = observation[split:-CLUSTER_FEATURES].reshape(self._machines, MACHINE_FEATURES)
         hosts[:, :4] = np.maximum(machines.free, 0) / np.maximum(machines.capacity, 1)
         hosts[:, 4] = machines.up
-        observation[-1] = len(decision.ready) / (len(decision.ready) + SLOTS)
+        waiting = tasks.waiting[decision.ready].sum()
+        observation[-CLUSTER_FEATURES:] = _many(np.array([len(decision.ready), waiting]))
         return observation
 
     def mask(self, run: JobsSimulation) -> NDArray[np.bool_]:
@@ -112,12 +124,27 @@ class JobsObserver:
 
     def value(self, run: JobsSimulation) -> float:
         """What has been earned so far."""
+        overtime = overtime_s(run)
         if self._reward == "makespan_s":
-            return -run.now
-        integral = float(run.world.totals[0][INTEGRALS[self._reward]])
+            return -(run.now + overtime)
+        totals = run.world.totals[0]
+        integral, unfinished = INTEGRALS[self._reward]
+        earned = float(totals[integral] + overtime * totals[unfinished])
         of_tasks = self._reward.startswith("task_")
         count = len(run.workload.instances if of_tasks else run.workload.submit)
-        return -integral / count
+        return -earned / count
+
+
+def overtime_s(run: JobsSimulation) -> float:
+    """How much longer what is left when a run has ended counts as unfinished.
+
+    Twice the time, on the slowest machine, of all work of the workload, one instance after the
+    other: longer than who works on would need. 0 while the run goes on, and when all jobs finished.
+    """
+    if run.decision is not None or run.world.clock[0]["jobs_left"] == 0:
+        return 0.0
+    work = float(run.workload.instances @ run.workload.duration)
+    return 2.0 * work / float(run.world.machines.speed.min())
 
 
 def _shown(decision: object) -> NDArray[np.int64]:
@@ -126,6 +153,10 @@ def _shown(decision: object) -> NDArray[np.int64]:
     others = tasks.ready[:SLOTS]
     others = others[others != tasks.first]
     return np.concatenate(([tasks.first], others))[:SLOTS]
+
+
+def _many(numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.minimum(np.log1p(numbers) / np.log1p(MANY), 1.0)
 
 
 def _squashed(seconds: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.compiled_run import locked
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.index import make_index
 from cloudarena.policies import PolicyBook
@@ -45,11 +46,15 @@ def signature() -> Any:
         0.0, sizes, sizes, real, flag, whole, whole, make_index(1, 4), whole, np.zeros(1, ROW)
     )
     return numba.types.UniTuple(numba.int64, 3)(
-        numba.typeof(tasks), numba.typeof(machines), numba.typeof(np.random.default_rng(0))
+        numba.typeof(locked(tasks)),
+        numba.typeof(locked(machines)),
+        numba.typeof(np.random.default_rng(0)),
     )
 
 
-policy = PolicyBook("jobs", signature, arguments=3)
+policy = PolicyBook(
+    "jobs", signature, arguments=3, has_queue=True, knowable=("durations", "estimates")
+)
 
 
 def by_duration(tasks: Tasks) -> NDArray[np.float64]:
@@ -145,19 +150,25 @@ def worst_fit(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Sta
     return tasks.first, best, 1
 
 
-@policy("sjf", order=by_duration, needs="durations")
+@policy("sjf", order=by_duration, needs="estimates")
 def sjf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     """The task with the shortest duration that fits anywhere, first machine with room."""
     return first_of_queue(tasks, machines)
 
 
-@policy("ljf", order=by_duration_falling, needs="durations")
+@policy("ljf", order=by_duration_falling, needs="estimates")
 def ljf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     """The task with the longest duration that fits anywhere, first machine with room."""
     return first_of_queue(tasks, machines)
 
 
-@policy("critical-path", order=by_path, needs="durations")
+@policy("oracle-sjf", order=by_duration, needs="durations")
+def oracle_sjf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+    """As sjf by the true durations, which nobody knows: what perfect estimates would gain."""
+    return first_of_queue(tasks, machines)
+
+
+@policy("critical-path", order=by_path, needs="estimates")
 def critical_path(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     """The task with the longest path to the end of its job that fits, first machine with room."""
     return first_of_queue(tasks, machines)
@@ -209,7 +220,7 @@ def work_left(tasks: Tasks, machines: Machines, job: int) -> float:
     return work
 
 
-@policy("tetris", needs="durations")
+@policy("tetris", needs="estimates")
 def tetris(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     """The best aligned pair of task and machine, less the work that is left of the task's job.
 

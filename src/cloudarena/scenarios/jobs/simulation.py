@@ -10,18 +10,25 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked, read_only
+from cloudarena.blame import blamed
+from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.index import LOWEST, put, put_number
 from cloudarena.errors import InvalidAction, PolicyError
 from cloudarena.policies import ArrayPolicy
 from cloudarena.scenarios.jobs import kernel, queue
-from cloudarena.scenarios.jobs.build import build_world, make_rows
+from cloudarena.scenarios.jobs.build import (
+    build_world,
+    known_durations,
+    known_paths,
+    make_rows,
+)
+from cloudarena.scenarios.jobs.known import DURATIONS, check_needs
 from cloudarena.scenarios.jobs.metrics import measure
 from cloudarena.scenarios.jobs.policies import policy
 from cloudarena.scenarios.jobs.spec import JobsScenario
-from cloudarena.scenarios.jobs.state import Machines, Tasks
+from cloudarena.scenarios.jobs.state import Machines, Shown, Tasks
 from cloudarena.scenarios.jobs.tables import make_tables
 
 
@@ -68,7 +75,7 @@ class JobsDecision:
     def arguments(self, policy: ArrayPolicy) -> tuple[Tasks, Machines, np.random.Generator]:
         """What a policy that is a function of arrays takes, with its queue in its order."""
         self._run.prepare(policy)
-        return (*self._run.arrays(), self.rng)
+        return (*self._run.views(), self.rng)
 
 
 class JobsSimulation(CompiledRun):
@@ -84,6 +91,7 @@ class JobsSimulation(CompiledRun):
         world = build_world(scenario, self.workload, seed, record)
         super().__init__(scenario, seed, record, world)
         self._policy: ArrayPolicy | None = None
+        self._shows_truth = False
 
     @property
     def now(self) -> float:
@@ -98,9 +106,7 @@ class JobsSimulation(CompiledRun):
     @property
     def must_start(self) -> bool:
         """Whether an action must start something, since nothing else can happen."""
-        clock = self.world.clock[0]
-        arrived = clock["arrived"] == len(self.workload.submit)
-        return bool(arrived and clock["down"] == 0 and self.world.finishes.counters[0] == 0)
+        return bool(self._must_start(self.world))
 
     def apply(self, action: Any) -> None:
         """Starts instances, or nothing more at this instant."""
@@ -119,23 +125,23 @@ class JobsSimulation(CompiledRun):
 
     def views(self) -> tuple[Tasks, Machines]:
         """The same, read-only."""
-        tasks, machines = self.arrays()
-        locked_tasks, locked_machines = self._locked
+        world, clock, shown = self.world, self.world.clock[0], self._shown
+        first = int(world.queue.task_at[clock["first"]])
         return (
-            locked_tasks._replace(first=tasks.first, ready=read_only(tasks.ready)),
-            locked_machines._replace(now=machines.now, active=read_only(machines.active)),
+            shown.tasks._replace(first=first, ready=shown.ready[: clock["ready"]]),
+            shown.machines._replace(
+                now=float(clock["now"]), active=shown.active[: world.finishes.counters[0]]
+            ),
         )
 
     def prepare(self, policy: ArrayPolicy) -> None:
         """Keeps the queue in the order of a policy; refuses one that needs what is not known."""
         if policy is self._policy:
             return
-        if policy.needs and not self.scenario.known:
-            raise PolicyError(
-                f"policy {policy.name}: needs known: [{policy.needs}] or [estimates] in the spec"
-            )
+        check_needs(policy.name, policy.needs, self.scenario.known, self.workload.estimate)
+        self._show_durations(policy.needs == DURATIONS)
         world, tasks, waiting = self.world, self.world.tasks, self.world.queue
-        keys = np.arange(len(tasks.job)) if policy.order is None else policy.order(tasks)
+        keys = np.arange(len(tasks.job)) if policy.order is None else self._keys(policy)
         waiting.task_at[:] = np.argsort(keys, kind="stable")
         waiting.place_of[waiting.task_at] = np.arange(len(tasks.job))
         for index in (waiting.waiting, waiting.fresh, waiting.dirty):
@@ -153,9 +159,39 @@ class JobsSimulation(CompiledRun):
             world.clock["first"] = queue.first_in_queue(world)
         self._policy = policy
 
+    def _show_durations(self, truth: bool) -> None:
+        """Shows policies the true durations, or what the spec lets be known of them."""
+        if truth == self._shows_truth:
+            return
+        tasks, workload = self.world.tasks, self.workload
+        tasks.duration[:] = workload.duration if truth else known_durations(self.scenario, workload)
+        tasks.path[:] = known_paths(workload, tasks.duration)
+        self._shows_truth = truth
+
+    def _keys(self, policy: ArrayPolicy) -> NDArray[Any]:
+        """The keys by which a policy orders its queue, one for each task."""
+        with blamed(policy.order, policy.name):
+            keys = np.asarray(policy.order(self._shown.tasks))  # type: ignore[misc]
+        if keys.shape != self.world.tasks.job.shape or keys.dtype.kind not in "biuf":
+            raise PolicyError(
+                f"policy {policy.name}: order: {keys.dtype} numbers of shape {keys.shape} are not "
+                f"allowed: one number for each of {len(self.world.tasks.job)} tasks"
+            )
+        return keys
+
     @cached_property
-    def _locked(self) -> tuple[Tasks, Machines]:
-        return locked(self.world.tasks), locked(self.world.machines)
+    def _shown(self) -> Shown:
+        world = self.world
+        shown = Shown(world.tasks, world.machines, world.ready, world.finishes.payloads)
+        views: Shown = locked(shown)
+        return views
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.world, self._shown
+
+    @cached_property
+    def _must_start(self) -> Any:
+        return compiled_step(kernel.must_start, numba.typeof(self.world))
 
     @cached_property
     def _act(self) -> Any:
@@ -177,7 +213,7 @@ class JobsSimulation(CompiledRun):
         spare[: len(old)] = world.spare_rows
         machines = world.machines._replace(rows=rows)
         self.world = world._replace(machines=machines, finishes=finishes, spare_rows=spare)
-        self.__dict__.pop("_locked", None)
+        self.__dict__.pop("_shown", None)
 
     def _why_not(self, status: int) -> str:
         """Why the last action is not allowed, with the numbers that say so."""
@@ -193,16 +229,27 @@ class JobsSimulation(CompiledRun):
         if status == kernel.NO_SUCH_MACHINE:
             return f"machine {machine} is not allowed: 0 to {len(self.world.machines.up) - 1}"
         if status == kernel.NOT_READY:
-            return f"task {task} is not allowed: it is not ready, or has no waiting instances"
+            return (
+                f"task {self._named(task)} is not allowed: it is not ready, or has no waiting "
+                "instances"
+            )
         if tasks.gang[task]:
-            return f"task {task} is not allowed: its {tasks.waiting[task]} instances do not all fit"
+            return (
+                f"task {self._named(task)} is not allowed: its {tasks.waiting[task]} instances do "
+                "not all fit"
+            )
         most = min(
             int(tasks.waiting[task]), int(queue.copies_that_fit(*self.arrays(), task, machine))
         )
         return (
-            f"{count} instances of task {task} on machine {machine} are not allowed: at least 1, "
-            f"and there is room for {most}"
+            f"{count} instances of task {self._named(task)} on machine {machine} are not allowed: "
+            f"at least 1, and there is room for {most}"
         )
+
+    def _named(self, task: int) -> str:
+        """A task as messages name it: its index, as in decisions and tables, and its names."""
+        job = self.workload.job_ids[int(self.world.tasks.job[task])].as_py()
+        return f"{task} (job {job!r}, task {self.workload.task_ids[task].as_py()!r})"
 
     def metrics(self) -> dict[str, float]:
         """The metrics so far."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,11 @@ from cloudarena.workloads.job_alibaba2018 import STATUS, load_alibaba2018
 from cloudarena.workloads.job_alibaba_like import alibaba_like
 from cloudarena.workloads.job_borg import load_borg
 from cloudarena.workloads.job_cloudsimpy import load_cloudsimpy
+from cloudarena.workloads.job_estimates import (
+    FACTOR_DEVIATION,
+    EstimateModel,
+    with_estimates,
+)
 from cloudarena.workloads.job_files import load_job_file
 from cloudarena.workloads.job_lublin import lublin_feitelson
 from cloudarena.workloads.job_openb import load_openb_jobs
@@ -24,14 +29,18 @@ from cloudarena.workloads.jobs import (
     LARGEST_DEMAND,
     LONGEST_TIME,
     MOST_INSTANCES,
+    MOST_JOBS,
+    SHORTEST_TIME,
     JobWorkload,
     assemble,
     slice_jobs,
 )
 
 Size = Annotated[float, Field(ge=0, le=LARGEST_DEMAND)]
-Seconds = Annotated[float, Field(gt=0, le=LONGEST_TIME)]
-
+Seconds = Annotated[float, Field(ge=SHORTEST_TIME, le=LONGEST_TIME)]
+Count = Annotated[int, Field(ge=1, le=MOST_JOBS)]
+Rate = Annotated[float, Field(ge=1e-6, le=1e6)]
+Deviation = Annotated[float, Field(ge=0, le=10)]
 
 READERS = {
     "cloudsimpy-csv": load_cloudsimpy,
@@ -42,8 +51,28 @@ READERS = {
 }
 
 
-class TraceFile(Spec):
+class Trace(Spec):
     """A file, of which ``jobs`` jobs from number ``offset`` on are taken.
+
+    Its estimates are those that it has, or drawn by the seed.
+    """
+
+    path: SpecPath
+    offset: int = Field(0, ge=0, le=2**62)
+    jobs: int | None = Field(None, ge=1, le=2**62)
+    estimates: EstimateModel | Literal["given"] = "given"
+    estimate_deviation: Deviation = FACTOR_DEVIATION
+
+    def chosen(self, workload: JobWorkload, seed: int) -> JobWorkload:
+        """The jobs that are taken, with their estimates."""
+        taken = slice_jobs(workload, self.offset, self.jobs)
+        if self.estimates == "given":
+            return taken
+        return with_estimates(taken, self.estimates, seed, self.estimate_deviation)
+
+
+class TraceFile(Trace):
+    """A file that one reader knows.
 
     CloudSimPy's list of jobs (such as Alibaba's of 2017), a log of the Parallel Workloads Archive,
     instance events of Google's Borg of 2019, pods of Alibaba's gpu-v2023, or the neutral table that
@@ -51,79 +80,93 @@ class TraceFile(Spec):
     """
 
     source: Literal["cloudsimpy-csv", "swf", "borg-2019", "openb", "file"]
-    path: SpecPath
-    offset: int = Field(0, ge=0)
-    jobs: int | None = Field(None, ge=1)
 
     def load(self, seed: int) -> JobWorkload:
-        """Reads the file; a trace is the same for every seed."""
-        return slice_jobs(READERS[self.source](self.path), self.offset, self.jobs)
+        """Reads the file; its jobs are the same for every seed."""
+        return self.chosen(READERS[self.source](self.path), seed)
 
 
-class Alibaba2018(Spec):
+class Alibaba2018(Trace):
     """The table batch_task of Alibaba's trace of 2018."""
 
     source: Literal["alibaba-2018"]
-    path: SpecPath
-    offset: int = Field(0, ge=0)
-    jobs: int | None = Field(None, ge=1)
     status: str | None = STATUS
     """Takes tasks of this status; null takes all."""
 
     def load(self, seed: int) -> JobWorkload:
-        """Reads the file; a trace is the same for every seed."""
-        return slice_jobs(load_alibaba2018(self.path, self.status), self.offset, self.jobs)
+        """Reads the file; its jobs are the same for every seed."""
+        return self.chosen(load_alibaba2018(self.path, self.status), seed)
 
 
-class AlibabaLike(Spec):
-    """Jobs drawn like those of Alibaba's trace of 2017."""
+class Generator(Spec):
+    """Jobs drawn by the seed, and what was said beforehand about how long their tasks run."""
 
-    source: Literal["alibaba-like"]
-    jobs: int = Field(ge=1)
-    rate: float = Field(1.0, gt=0)
-    """How many times as fast as in the trace they arrive."""
+    bytes_per_job: ClassVar[float] = 500.0
+    """At least so much memory a run takes for each job."""
+
+    jobs: Count
+    estimates: EstimateModel = "factor"
+    estimate_deviation: Deviation = FACTOR_DEVIATION
 
     def load(self, seed: int) -> JobWorkload:
+        """Draws the jobs of a seed, then their estimates."""
+        return with_estimates(self.draw(seed), self.estimates, seed, self.estimate_deviation)
+
+    def draw(self, seed: int) -> JobWorkload:
+        """Draws the jobs of a seed."""
+        raise NotImplementedError
+
+
+class AlibabaLike(Generator):
+    """Jobs drawn like those of Alibaba's trace of 2017."""
+
+    bytes_per_job: ClassVar[float] = 2600.0
+
+    source: Literal["alibaba-like"]
+    rate: Rate = 1.0
+    """How many times as fast as in the trace they arrive."""
+
+    def draw(self, seed: int) -> JobWorkload:
         """Draws the jobs of a seed."""
         return alibaba_like(self.jobs, seed, self.rate)
 
 
-class LublinFeitelson(Spec):
+class LublinFeitelson(Generator):
     """Rigid parallel jobs by the model of Lublin and Feitelson (2003)."""
 
     source: Literal["lublin-feitelson"]
-    jobs: int = Field(ge=1)
     processors: int = Field(128, ge=32, le=2**20)
     kind: Literal["all", "batch", "interactive"] = "all"
-    rate: float = Field(1.0, gt=0)
+    rate: Rate = 1.0
+    estimates: EstimateModel = "modal"
 
-    def load(self, seed: int) -> JobWorkload:
+    def draw(self, seed: int) -> JobWorkload:
         """Draws the jobs of a seed."""
         return lublin_feitelson(self.jobs, seed, self.processors, self.kind, self.rate)
 
 
-class DeepRm(Spec):
+class DeepRm(Generator):
     """DeepRM's Bernoulli mix of short and long jobs."""
 
     source: Literal["deeprm"]
-    jobs: int = Field(ge=1)
-    rate: float = Field(job_deeprm.RATE, gt=0, le=1)
+    rate: float = Field(job_deeprm.RATE, ge=1e-6, le=1)
     short_share: float = Field(job_deeprm.SHORT_SHARE, ge=0, le=1)
     step_seconds: Seconds = 1.0
 
-    def load(self, seed: int) -> JobWorkload:
+    def draw(self, seed: int) -> JobWorkload:
         """Draws the jobs of a seed."""
         return job_deeprm.deeprm(self.jobs, seed, self.rate, self.short_share, self.step_seconds)
 
 
-class TpchLike(Spec):
+class TpchLike(Generator):
     """Stage DAGs like those of TPC-H queries on Spark."""
 
+    bytes_per_job: ClassVar[float] = 4000.0
+
     source: Literal["tpch-like"]
-    jobs: int = Field(ge=1)
     mean_gap: Seconds = job_tpch_like.MEAN_GAP
 
-    def load(self, seed: int) -> JobWorkload:
+    def draw(self, seed: int) -> JobWorkload:
         """Draws the jobs of a seed."""
         return job_tpch_like.tpch_like(self.jobs, seed, self.mean_gap)
 
@@ -140,6 +183,7 @@ class InlineTask(Spec):
     gpu: Size = 0.0
     duration: Seconds
     estimate: Seconds | None = None
+    """What is said beforehand that it will take; the duration by default."""
     gang: bool = False
     parents: tuple[str, ...] = ()
 
@@ -226,5 +270,5 @@ Workload = Annotated[
     TraceFile | Alibaba2018 | AlibabaLike | LublinFeitelson | DeepRm | TpchLike | Inline,
     Field(discriminator="source"),
 ]
-GIVEN = (TraceFile, Alibaba2018, Inline)
+GIVEN = (Trace, Inline)
 """Sources that give the same jobs whatever the seed."""

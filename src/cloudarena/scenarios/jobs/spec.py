@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -12,7 +13,7 @@ from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, S
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.jobs.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.jobs.policies import policy as built_in_policies
-from cloudarena.scenarios.jobs.sources import GIVEN, Workload
+from cloudarena.scenarios.jobs.sources import GIVEN, Generator, Workload
 from cloudarena.sources import SpecPath, load_workload, source_names
 from cloudarena.workloads.jobs import LARGEST_DEMAND, LONGEST_TIME, JobWorkload
 
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
     from cloudarena.scenarios.jobs.simulation import JobsSimulation
 
 Size = Annotated[float, Field(ge=0, le=LARGEST_DEMAND)]
+MOST_MACHINES = 1_000_000
+"""Of all types together."""
+BYTES_PER_MACHINE = 350.0
 
 
 class MachineType(Spec):
     """Machines that are alike. An instance runs on them for its duration / speed."""
 
     name: str = "machine"
-    count: int = Field(1, ge=1, le=1_000_000)
+    count: int = Field(1, ge=1, le=MOST_MACHINES)
     cpu: Size
     memory: Size = 1.0
     disk: Size = 1.0
@@ -35,7 +39,10 @@ class MachineType(Spec):
 
 
 class Outage(Spec):
-    """A machine is down from ``down_s`` until ``up_s``, or for good."""
+    """A machine is down from ``down_s`` until ``up_s``, or for good.
+
+    Both are in seconds of the clock in which the workload has its submissions.
+    """
 
     machine: int = Field(ge=0)
     down_s: float = Field(ge=0, le=LONGEST_TIME)
@@ -85,7 +92,8 @@ class JobsScenario(Scenario):
     scenario: Literal["jobs"]
     machines: tuple[MachineType, ...] = Field(min_length=1)
     scheduling_interval: float = Field(0.0, ge=0, le=LONGEST_TIME)
-    known: tuple[Literal["durations", "estimates"], ...] = ("durations",)
+    known: tuple[Literal["durations", "estimates"], ...] = ("estimates",)
+    """What policies see of how long tasks run: what was said beforehand, the truth, or nothing."""
     failures: Failures | None = None
     workload: Workload
 
@@ -99,10 +107,19 @@ class JobsScenario(Scenario):
         return self
 
     @model_validator(mode="after")
+    def _machines_can_be_held(self) -> JobsScenario:
+        if self.machine_count > MOST_MACHINES:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"machines: {self.machine_count} of them are not allowed: at most {MOST_MACHINES}",
+            )
+        return self
+
+    @model_validator(mode="after")
     def _tasks_fit(self) -> JobsScenario:
         """Refuses tasks that fit no machine; what a seed draws is checked when its run begins."""
         if isinstance(self.workload, GIVEN):
-            from cloudarena.scenarios.jobs.build import check_fits
+            from cloudarena.scenarios.jobs.checks import check_fits
 
             check_fits(self, self.load_workload(0))
         return self
@@ -118,6 +135,15 @@ class JobsScenario(Scenario):
             itertools.chain.from_iterable([kind.name] * kind.count for kind in self.machines)
         )
 
+    def compared_policies(self) -> list[str]:
+        """The built-in policies that can run, without those that look into the future."""
+        known = set(self.known)
+        if "durations" in known:
+            known.add("estimates")
+        elif isinstance(self.workload, GIVEN) and np.isnan(self.load_workload(0).estimate).any():
+            known.discard("estimates")
+        return [name for name in self.book.compared_names(known) if "oracle" not in name]
+
     def load_workload(self, seed: int) -> JobWorkload:
         """The jobs of a seed."""
         workload: JobWorkload = load_workload(self.workload, seed)
@@ -127,6 +153,14 @@ class JobsScenario(Scenario):
     def union_branches(cls) -> tuple[str, ...]:
         """The sources of workloads."""
         return source_names(Workload)
+
+    def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
+        """At least how many bytes a run takes: what is drawn, and what is kept of machines."""
+        machines = BYTES_PER_MACHINE * self.machine_count
+        if not isinstance(self.workload, Generator):
+            return machines, "machines"
+        jobs = self.workload.jobs
+        return machines + self.workload.bytes_per_job * jobs, f"workload.jobs: {jobs}"
 
     def start(self, seed: int = 0, record: RecordLevel | None = None) -> JobsSimulation:
         """Begins a run."""

@@ -28,6 +28,7 @@ class Tasks(NamedTuple):
     """The ready tasks with waiting instances, in rising order."""
     job: NDArray[np.int64]
     user: NDArray[np.int64]
+    """The index of the job's user among the users of the workload, in rising order."""
     submit: NDArray[np.float64]
     """When the task's job was submitted, in seconds."""
     instances: NDArray[np.int64]
@@ -92,6 +93,15 @@ class Machines(NamedTuple):
     """The rows that run now, in no order."""
     rows: NDArray[np.void]
     """All rows, of ``ROW``: ``rows[k]["start"]``."""
+
+
+class Shown(NamedTuple):
+    """What a run shows to policies: read-only views of its state."""
+
+    tasks: Tasks
+    machines: Machines
+    ready: NDArray[np.int64]  # (tasks,): its beginning is ``tasks.ready``
+    active: NDArray[np.int64]  # (rows,): its beginning is ``machines.active``
 
 
 class Queue(NamedTuple):
@@ -166,6 +176,7 @@ CLOCK = np.dtype(
         ("jobs_left", np.int64),
         ("down", np.int64),  # machines that are down
         ("actions", np.int64),  # how many have started something
+        ("idle_waits", np.int64),  # how often in a row nothing was started in an idle cluster
         ("lost_rows", np.int64),  # lost rows whose instances have not all started again
         ("rows", np.int64),  # rows that were ever used
         ("spare", np.int64),  # how many rows `spare_rows` holds

@@ -162,10 +162,11 @@ def machines_series_table(run: JobsSimulation, rows: NDArray[np.void]) -> pa.Tab
 
 
 def _names(run: JobsSimulation, task: NDArray[np.int64]) -> dict[str, pa.Array]:
-    """The columns that name a task."""
+    """The columns that name a task, by its names and by the index that decisions show."""
     return {
         "job": run.workload.job_ids.take(pa.array(run.world.tasks.job[task])),
         "task": run.workload.task_ids.take(pa.array(task)),
+        "task_index": task,
     }
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from cloudarena.engine.alarms import first_ring, first_ringing, set_alarm
-from cloudarena.engine.compiled import inner, lean
+from cloudarena.engine.compiled import inner, released
 from cloudarena.engine.hashing import exponential, normal, uniform
 from cloudarena.scenarios.tiers.fleet import come_up, look, stop
 from cloudarena.scenarios.tiers.state import (
@@ -144,7 +144,7 @@ def go_out(world: World, now: float, number: int) -> None:
     clock.done += 1
 
 
-@lean
+@released
 def run_until(world: World, time: float) -> None:
     """Lets everything before ``time`` happen; then it is ``time``.
 

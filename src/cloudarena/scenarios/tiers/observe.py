@@ -12,11 +12,12 @@ from cloudarena.errors import check_choice
 from cloudarena.scenarios.tiers.metrics import cost_usd
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.tiers.simulation import TiersSimulation
+    from cloudarena.scenarios.tiers.simulation import Period, TiersSimulation
     from cloudarena.scenarios.tiers.spec import TiersScenario
 
 TIER_FEATURES = 6
-REWARDS = ("total_cost_usd", "cost_usd")
+REWARDS = ("total_cost_usd",)
+"""The rent alone would be earned by who blocks everybody."""
 
 
 class TiersObserver:
@@ -24,7 +25,8 @@ class TiersObserver:
 
     Observation (float32, from 0 to 1): the arrival rate r of the last period, and of the one
     before, as r / (r + what all VMs of the first tier can serve); the mean response time t of the
-    last period as t / (t + the SLA's bound); the share of the run that is over; for each tier its
+    last period (1 if nothing was served although requests wait) as t / (t + the SLA's bound); the
+    share of the run that is over; for each tier its
     fat and thin VMs over the most there may be, utilisation, requests held over the room of its
     VMs, time of a visit as t / (t + the SLA's bound), share of visits blocked.
 
@@ -32,12 +34,11 @@ class TiersObserver:
     VM, or a fat one where it may have no thin one; more than all tiers together may have are taken
     back from the last tiers.
 
-    Reward: minus what a period adds to ``total_cost_usd`` (the default) or ``cost_usd``.
+    Reward: minus what a period adds to ``total_cost_usd``.
     """
 
     def __init__(self, scenario: TiersScenario, reward: str) -> None:
         check_choice("reward", reward, REWARDS)
-        self._reward = reward
         self._scenario = scenario
         self._most = np.array([[tier.fat.max, tier.thin.max] for tier in scenario.tiers])
         first = scenario.tiers[0]
@@ -56,7 +57,7 @@ class TiersObserver:
         observation[:4] = (
             last.rate / (last.rate + self._capacity),
             before.rate / (before.rate + self._capacity),
-            last.response_mean_s / (last.response_mean_s + bound),
+            _share(last, bound),
             run.now / self._scenario.duration_s,
         )
         counts = run.counts
@@ -89,8 +90,12 @@ class TiersObserver:
 
     def value(self, run: TiersSimulation) -> float:
         """What has been earned so far."""
-        cost = cost_usd(run)
-        if self._reward == "total_cost_usd":
-            missed = sum(not period.keeps_sla for period in run.periods)
-            cost += self._scenario.sla.penalty_usd * missed
-        return -cost
+        missed = sum(not period.keeps_sla for period in run.periods)
+        return -cost_usd(run) - self._scenario.sla.penalty_usd * missed
+
+
+def _share(period: Period, bound: float) -> float:
+    """The mean response time t of a period as t / (t + bound); 1 if all wait, 0 if nobody is."""
+    if len(period.responses):
+        return period.response_mean_s / (period.response_mean_s + bound)
+    return float(period.held_at_end.sum() > 0)

@@ -5,7 +5,9 @@ Parameters follow the name: ``model-based:margin=1.3:forecast=last``.
 
 from __future__ import annotations
 
+import math
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from cloudarena.queueing.checks import (
 )
 from cloudarena.scenarios.replay import DecisionFile
 from cloudarena.scenarios.tiers.estimates import Estimates, chain_of
-from cloudarena.scenarios.tiers.forecasts import FORECASTS
+from cloudarena.scenarios.tiers.forecasts import FORECASTS, holt_winters
 from cloudarena.scenarios.tiers.state import FAT, THIN
 
 Counts = NDArray[np.int64]
@@ -222,17 +224,31 @@ class ModelBased(_Modelled):
     """The cheapest VMs that keep the SLA by the queueing model at the rate that is forecast.
 
     ``forecast`` is last, linear, smoothing or holt-winters; the forecast is multiplied by
-    ``margin``. With ``estimate=true`` routing and service rates are measured, not known.
+    ``margin``. With ``estimate=true`` routing and service rates are measured, not known. For
+    holt-winters, ``season`` is the length of a season in periods, such as 1440 for a day of
+    minutes; without one it has level and trend only.
     """
 
     name = "model-based"
 
     def __init__(
-        self, forecast: str = "linear", margin: float = 1.15, estimate: bool = False
+        self,
+        forecast: str = "linear",
+        margin: float = 1.15,
+        estimate: bool = False,
+        season: int | None = None,
     ) -> None:
         super().__init__(margin, estimate)
         check_choice("policy model-based: forecast", forecast, FORECASTS)
         self._forecast = FORECASTS[forecast]
+        if season is not None:
+            if forecast != "holt-winters":
+                raise PolicyError(
+                    f"policy model-based: season: {season} is not allowed: forecast {forecast} has "
+                    "none, only holt-winters"
+                )
+            check_whole("policy model-based: season", season, 2)
+            self._forecast = partial(holt_winters, season=int(season))
 
     def __call__(self, decision: Any) -> Counts:
         """The cheapest VMs for the forecast rate."""
@@ -280,12 +296,16 @@ class Replay(DecisionFile):
     def start(self, scenario: Any, seed: int) -> None:
         """Finds the tiers of the file in the scenario."""
         number = {tier.name: k for k, tier in enumerate(scenario.tiers)}
-        self._changes = deque()
+        changes: list[tuple[float, int, int, int]] = []
         for row, values in self._rows():
             if values["tier"] not in number:
                 raise self._error(f"tier: {values['tier']!r} is not in the scenario", row)
+            if not math.isfinite(values["time_s"]):
+                raise self._error(f"time_s: {values['time_s']} is not allowed: a number", row)
             change = (values["time_s"], number[values["tier"]], values["fat"], values["thin"])
-            self._changes.append(change)
+            changes.append(change)
+        # Rows of one time in the order of the file, since the last one holds.
+        self._changes = deque(sorted(changes, key=lambda change: change[0]))
 
     def __call__(self, decision: Any) -> Counts:
         """The VMs in force, with the file's rows up to now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,17 +11,29 @@ from numpy.typing import NDArray
 
 from cloudarena.compiled_run import locked, read_only
 from cloudarena.contract import RecordLevel, Simulation
+from cloudarena.engine.interrupts import Interrupted, apart
 from cloudarena.engine.streams import stream
 from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.tiers import fleet, kernel
 from cloudarena.scenarios.tiers.build import build_world, with_slots
 from cloudarena.scenarios.tiers.metrics import cost_usd, keeps_sla, measure
 from cloudarena.scenarios.tiers.spec import TiersScenario
-from cloudarena.scenarios.tiers.state import BLOCKED, BOOTING, MEASURED, OFF, SERVED, SIZES, UP
+from cloudarena.scenarios.tiers.state import (
+    BLOCKED,
+    BOOTING,
+    IN_SYSTEM,
+    MEASURED,
+    OFF,
+    SERVED,
+    SIZES,
+    UP,
+)
 from cloudarena.scenarios.tiers.tables import make_tables
 
 Counts = NDArray[np.int64]
 """VMs, (tier, size): fat, then thin."""
+MANY = 1_000_000
+"""Requests that take a tenth of a second and more."""
 
 
 class Period(NamedTuple):
@@ -64,8 +77,8 @@ class Period(NamedTuple):
 
     @property
     def response_mean_s(self) -> float:
-        """The mean response time; 0 if nothing was served."""
-        return float(self.responses.mean()) if len(self.responses) else 0.0
+        """The mean response time of the served requests; NaN if nothing was served."""
+        return float(self.responses.mean()) if len(self.responses) else math.nan
 
 
 class TiersDecision:
@@ -106,6 +119,8 @@ class TiersSimulation(Simulation):
         self.counts: Counts = np.zeros((len(scenario.tiers), 2), np.int64)
         """VMs in force, (tier, size)."""
         self.changes = 0
+        self._oldest = 0
+        """No request before this one is in the service."""
         self.limits = read_only(
             np.array([[tier.fat.max, tier.thin.max] for tier in scenario.tiers], np.int64)
         )
@@ -153,6 +168,14 @@ class TiersSimulation(Simulation):
         """How many requests were blocked so far, from a request on."""
         return int((self.world.requests["state"][first:] == BLOCKED).sum())
 
+    def waited(self, first: int) -> NDArray[np.float64]:
+        """How long each request has been there that is in the service, from a request on."""
+        first = max(first, self._oldest)
+        requests = self.world.requests[first : self.world.clock[0]["arrived"]]
+        there = requests["state"] == IN_SYSTEM
+        times: NDArray[np.float64] = self.now - requests["arrival"][there]
+        return times
+
     def rented_minutes(self) -> tuple[float, float]:
         """Minutes of fat and thin VMs so far."""
         time = min(self.now, self.scenario.duration_s)
@@ -174,11 +197,13 @@ class TiersSimulation(Simulation):
         number, clock = len(self.periods), self.world.clock[0]
         begin, done, arrived = self.now, int(clock["done"]), int(clock["arrived"])
         end = min((number + 1) * self.scenario.period_s, self.scenario.duration_s)
-        kernel.run_until(self.world, end)
+        self._run_until(end)
         requests = int(clock["arrived"]) - arrived
         held_at_end = self.world.tiers["held"].copy()
+        self._oldest = self._first_in_system()
         if number + 1 == self.scenario.periods:
-            kernel.run_until(self.world, np.inf)
+            self._run_until(np.inf)
+            self._oldest = len(self.world.requests)
         measured = self._measure()
         seen = {name: value - self._measured[name] for name, value in measured.items()}
         responses, cost = self.world.responses[done : clock["done"]], cost_usd(self)
@@ -201,11 +226,29 @@ class TiersSimulation(Simulation):
             requests=requests,
             responses=responses,
             cost_usd=cost - self._paid,
-            keeps_sla=keeps_sla(self, responses),
+            keeps_sla=keeps_sla(
+                self.scenario.sla, responses, int(seen["blocked"].sum()), self.waited(0)
+            ),
         )
         self.periods.append(locked(period))
         self.rates[number] = period.rate
         self._measured, self._paid = measured, cost
+
+    def _first_in_system(self) -> int:
+        """The first request that is in the service; those before it need not be looked at."""
+        arrived = int(self.world.clock[0]["arrived"])
+        there = self.world.requests["state"][self._oldest : arrived] == IN_SYSTEM
+        return self._oldest + int(np.argmax(there)) if there.any() else arrived
+
+    def _run_until(self, time: float) -> None:
+        """Lets time pass. Where that may take a second and more, signals are heard meanwhile."""
+        if len(self.world.requests) < MANY:
+            kernel.run_until(self.world, time)
+            return
+        try:
+            apart(lambda: kernel.run_until(self.world, time))
+        except Interrupted as interrupt:
+            raise interrupt.signal from None
 
     def _measure(self) -> dict[str, NDArray[Any]]:
         """What was measured of the tiers from the begin of the run."""

@@ -139,7 +139,7 @@ class VmSize(Spec):
 class Tier(Spec):
     """A tier; ``room`` is how many requests a VM holds at most, with the one it serves."""
 
-    name: str
+    name: str = Field(min_length=1)
     fat: VmSize
     thin: VmSize
     room: int = Field(200, ge=1, le=1_000_000)

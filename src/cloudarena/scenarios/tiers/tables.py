@@ -29,7 +29,7 @@ def periods_table(run: TiersSimulation) -> pa.Table:
     """One row per period: the whole service. Requests count where they are served."""
     rows = run.periods
     level = run.scenario.sla.level
-    tails = [float(np.quantile(p.responses, level)) if len(p.responses) else 0.0 for p in rows]
+    tails = [float(np.quantile(p.responses, level)) if len(p.responses) else np.nan for p in rows]
     return pa.table(
         {
             "period": np.arange(len(rows)),

@@ -12,7 +12,7 @@ from cloudarena.scenarios.vm import kernel
 from cloudarena.scenarios.vm.kernel import MICRO, World
 from cloudarena.scenarios.vm.policies import empty_machines
 from cloudarena.scenarios.vm.spec import VmScenario
-from cloudarena.workloads.vms import VmWorkload
+from cloudarena.workloads.vms import VmWorkload, vm_numbers
 
 
 def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel) -> World:
@@ -31,6 +31,7 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
     machines.memory_gb[:] = machines.free_memory_gb[:] = memory
     machines.limit_cores[:] = whole_millionths(cores * rates.cpu) / MICRO
     machines.rack[:] = scenario.racks()
+    machines.state[:] = kernel.ON
     fleet = kernel.Fleet(
         cores=whole_millionths(cores),
         memory=whole_millionths(memory),
@@ -40,8 +41,11 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
         idle_w=column([k.power.idle_w for k in kinds]),
         busy_w=column([k.power.busy_w for k in kinds]),
         curve_r=column([k.power.r for k in kinds]),
+        boot_w=column([k.power.when_booting_w for k in kinds]),
+        off_w=column([k.power.off_w for k in kinds]),
     )
     demand = kernel.Demand(
+        number=vm_numbers(workload.ids),
         arrival=workload.created,
         lifetime=workload.lifetime,
         cores=whole_millionths(workload.cores),
@@ -52,10 +56,13 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
         first_reading=workload.first_reading,
         readings=workload.readings,
     )
+    median_cores, median_memory = _median(demand.cores), _median(demand.memory)
+    fits = (fleet.cores >= median_cores) & (fleet.memory >= median_memory)
     rows = 0 if record == "none" else -(-scenario.ticks // scenario.series_every)
     shape = (rows if record == "full" else 0, count)
     clock, totals = np.zeros(1, kernel.CLOCK), np.zeros(1, kernel.TOTALS)
     clock["pending"] = clock["last_machine"] = -1
+    may_boot = scenario.off_after_ticks is not None
     return World(
         rules=kernel.Rules(
             scenario.ticks,
@@ -65,6 +72,10 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
             scenario.decide_when_full,
             "lifetimes" in scenario.known,
             scenario.series_every,
+            scenario.off_after_ticks if scenario.off_after_ticks is not None else kernel.NEVER,
+            scenario.boot_ticks,
+            median_cores,
+            median_memory,
         ),
         fleet=fleet,
         demand=demand,
@@ -84,10 +95,17 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
         order=np.empty(vms, np.int64),
         departures=make_calendar(vms),
         retries=make_calendar(vms),
+        starts=make_calendar(vms if may_boot else 0),
+        state=np.full(count, kernel.ON),
+        ready=np.zeros(count, np.int64),
+        empty_since=np.zeros(count, np.int64),
+        stranded=np.where(fits, 0, fleet.cores),
+        stranded_since=np.zeros(count, np.int64),
         clock=clock,
         totals=totals,
         machine_watt_ticks=np.zeros(count),
-        machine_used_ticks=np.zeros(count),
+        machine_demand_ticks=np.zeros(count),
+        machine_excess_ticks=np.zeros(count),
         machine_oversubscribed=np.zeros(count, np.int64),
         machine_overloaded=np.zeros(count, np.int64),
         decisions=make_log(4, 0 if record == "none" else max(16, vms)),
@@ -100,3 +118,8 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
             vms=np.zeros(shape, np.int64),
         ),
     )
+
+
+def _median(sizes: np.ndarray) -> int:
+    """The median of sizes in millionths; 0 if there are none."""
+    return round(float(np.median(sizes))) if len(sizes) else 0

@@ -2,11 +2,15 @@
 
 The order of events within a tick, for machines in order of their number:
 
-1. VMs whose life is over leave; what they held is free for the requests of the same tick.
+1. VMs whose life is over leave; what they held is free for the requests of the same tick. Machines
+   that have booted are on, and the VMs that waited for them start. Machines that have spent
+   ``off_after_ticks`` ticks empty go off.
 2. Each machine's utilisation and power are those of the VMs on it in this tick.
 3. Requests are decided one by one: first those that waited, in the order in which they were
-   put off, then the new ones in the order of the trace. A VM that is placed starts at once, and
-   the next request sees it.
+   put off, then the new ones in the order of the trace. The next request sees a VM that is
+   placed. It starts at once where its machine is on. A machine that is off begins to boot in this
+   tick and is on ``boot_ticks`` later; until then VMs hold their cores and memory there, but do
+   not run, use or pay anything.
 4. The tick is spent in this state: energy, utilisation and overloads are counted; where
    ``overload: kill``, the VMs of an overloaded machine end here; the VMs that live on pay.
 
@@ -35,8 +39,14 @@ DELAY_INSENSITIVE = 0
 SEPARATE, EMPTY, SHARED = -1, 0, 1
 """A machine's sharing: for interactive and unknown VMs; free; for delay-insensitive VMs."""
 
-NOT_ARRIVED, WAITING, RUNNING, COMPLETED, FAILED, REFUSED, KILLED = range(7)
-"""What has become of a VM."""
+OFF, BOOTING, ON = range(3)
+"""The state of a machine."""
+
+NEVER = -1
+"""As ``off_after_ticks``: no machine is switched off."""
+
+NOT_ARRIVED, WAITING, RUNNING, COMPLETED, FAILED, REFUSED, KILLED, STARTING = range(8)
+"""What has become of a VM; while it is starting, its machine boots."""
 
 REFUSE = -1
 """The action that turns a request away. ``-1 - n`` puts it off by n delays."""
@@ -67,13 +77,16 @@ class Machines(NamedTuple):
     sharing: NDArray[np.int64]
     """-1: interactive and unknown VMs; 0: empty; 1: delay-insensitive VMs."""
     rack: NDArray[np.int64]
+    state: NDArray[np.int64]
+    """0: off; 1: booting; 2: on, so that a VM placed there starts at once."""
 
 
 class Request(NamedTuple):
     """What a policy sees of the request."""
 
     vm: int
-    """The number of the VM in the trace, from 0."""
+    """The number of the VM in all tables, files and messages: its id in the trace where ids are
+    whole numbers, else its place in the trace, from 0."""
     cores: float
     memory_gb: float
     category: int
@@ -101,11 +114,14 @@ class Fleet(NamedTuple):
     idle_w: NDArray[np.float64]
     busy_w: NDArray[np.float64]
     curve_r: NDArray[np.float64]
+    boot_w: NDArray[np.float64]
+    off_w: NDArray[np.float64]
 
 
 class Demand(NamedTuple):
     """The VMs as the trace has them."""
 
+    number: NDArray[np.int64]
     arrival: NDArray[np.int64]
     lifetime: NDArray[np.int64]
     cores: NDArray[np.int64]
@@ -127,6 +143,11 @@ class Rules(NamedTuple):
     decide_when_full: bool
     lifetimes_known: bool
     series_every: int
+    off_after_ticks: int
+    boot_ticks: int
+    median_cores: int
+    """The shape by which it is told whether free cores are stranded."""
+    median_memory: int
 
 
 class Vms(NamedTuple):
@@ -143,7 +164,7 @@ class Vms(NamedTuple):
 class Series(NamedTuple):
     """The state in which every n-th tick is spent; without rows where it is not recorded."""
 
-    totals: NDArray[np.float64]  # (rows, 5): SERIES_COLUMNS
+    totals: NDArray[np.float64]  # (rows, columns): SERIES_COLUMNS
     allocated_cores: NDArray[np.float64]  # (rows, machines), and so on
     allocated_memory_gb: NDArray[np.float64]
     utilisation: NDArray[np.float64]
@@ -151,7 +172,15 @@ class Series(NamedTuple):
     vms: NDArray[np.int64]
 
 
-SERIES_COLUMNS = ("allocated_cores", "used_cores", "power_w", "live_vms", "waiting")
+SERIES_COLUMNS = (
+    "allocated_cores",
+    "used_cores",
+    "demanded_cores",
+    "power_w",
+    "live_vms",
+    "waiting",
+    "machines_on",
+)
 
 CLOCK = np.dtype(
     [
@@ -165,6 +194,8 @@ CLOCK = np.dtype(
         ("window_start", np.int64),
         ("placed", np.int64),  # how many entries `order` has
         ("live", np.int64),
+        ("starting_cores", np.int64),  # held by VMs whose machines boot
+        ("starting_memory", np.int64),
     ]
 )
 
@@ -182,8 +213,13 @@ TOTALS = np.dtype(
         ("core_ticks", np.int64),  # allocated, in millionths of a core
         ("billed_core_ticks", np.int64),  # less what is refunded
         ("billed_memory_ticks", np.int64),
-        ("used_ticks", np.float64),  # in millionths of a core times percent
+        ("demand_ticks", np.float64),  # in millionths of a core times percent
+        ("excess_ticks", np.float64),  # the part of it beyond the cores of overloaded machines
         ("watt_ticks", np.float64),
+        ("boots", np.int64),
+        ("boot_wait_ticks", np.int64),
+        ("empty_ticks", np.int64),  # of machines that are not empty now
+        ("stranded_ticks", np.int64),  # in millionths of a core, up to each `stranded_since`
     ]
 )
 
@@ -198,15 +234,22 @@ class World(NamedTuple):
     vms: Vms
     allocated_cores: NDArray[np.int64]
     allocated_memory: NDArray[np.int64]
-    used: NDArray[np.float64]  # what VMs use of each machine in this tick
+    used: NDArray[np.float64]  # what VMs ask of each machine in this tick
     ahead: NDArray[np.float64]  # (machines, WINDOW): the same in each tick of the window
     order: NDArray[np.int64]  # VMs in the order of their placement, less those found dead
     departures: Calendar
     retries: Calendar
+    starts: Calendar  # of VMs whose machines boot
+    state: NDArray[np.int64]  # of each machine: OFF, BOOTING or ON
+    ready: NDArray[np.int64]  # the tick in which a booting machine is on
+    empty_since: NDArray[np.int64]  # the tick; of use while the machine is empty
+    stranded: NDArray[np.int64]  # free cores where the median VM does not fit
+    stranded_since: NDArray[np.int64]  # the tick up to which they are counted
     clock: NDArray[np.void]  # (1,) of CLOCK
     totals: NDArray[np.void]  # (1,) of TOTALS
     machine_watt_ticks: NDArray[np.float64]
-    machine_used_ticks: NDArray[np.float64]
+    machine_demand_ticks: NDArray[np.float64]
+    machine_excess_ticks: NDArray[np.float64]
     machine_oversubscribed: NDArray[np.int64]
     machine_overloaded: NDArray[np.int64]
     decisions: Log  # tick, vm, action, valid count
@@ -219,7 +262,7 @@ def request_of(world: World) -> Request:
     clock, demand = world.clock[0], world.demand
     vm = clock.pending
     return Request(
-        vm,
+        demand.number[vm],
         demand.cores[vm] / MICRO,
         demand.memory[vm] / MICRO,
         demand.category[vm],
@@ -233,8 +276,24 @@ def request_of(world: World) -> Request:
 
 
 @inner
-def show_allocation(world: World, machine: int) -> None:
-    """Brings what policies see of a machine's allocation up to date."""
+def stranded_cores(world: World, machine: int) -> int:
+    """The free cores of a machine, in millionths, if the median VM does not fit; else 0."""
+    cores = world.fleet.cores[machine] - world.allocated_cores[machine]
+    memory = world.fleet.memory[machine] - world.allocated_memory[machine]
+    fits = cores >= world.rules.median_cores and memory >= world.rules.median_memory
+    return 0 if fits else max(0, cores)
+
+
+@inner
+def note_allocation(world: World, machine: int, tick: int) -> None:
+    """Takes note that a machine's allocation has changed with the beginning of a tick.
+
+    Brings what policies see up to date, and counts the stranded cores of the ticks before.
+    """
+    ticks = tick - world.stranded_since[machine]
+    world.totals[0].stranded_ticks += ticks * world.stranded[machine]
+    world.stranded_since[machine] = tick
+    world.stranded[machine] = stranded_cores(world, machine)
     machines, fleet = world.machines, world.fleet
     cores, memory = world.allocated_cores[machine], world.allocated_memory[machine]
     machines.allocated_cores[machine] = cores / MICRO
@@ -251,9 +310,15 @@ def show_use(world: World, machine: int) -> None:
     world.used[machine] = used
     utilisation = used / (100.0 * fleet.cores[machine])
     world.machines.utilisation[machine] = utilisation
-    world.machines.power_w[machine] = power_w(
-        fleet.idle_w[machine], fleet.busy_w[machine], fleet.curve_r[machine], utilisation
-    )
+    if world.state[machine] == ON:
+        watts = power_w(
+            fleet.idle_w[machine], fleet.busy_w[machine], fleet.curve_r[machine], utilisation
+        )
+    elif world.state[machine] == BOOTING:
+        watts = fleet.boot_w[machine]
+    else:
+        watts = fleet.off_w[machine]
+    world.machines.power_w[machine] = watts
 
 
 @inner
@@ -261,7 +326,7 @@ def add_use(world: World, vm: int, first: int) -> None:
     """Adds a VM's readings from tick ``first`` to what its machine uses in the window."""
     clock, demand = world.clock[0], world.demand
     start = world.vms.start[vm]
-    last = min(world.vms.end[vm], clock.window_start + WINDOW)
+    last = max(first, min(world.vms.end[vm], clock.window_start + WINDOW))
     cores = float(demand.cores[vm])
     shift = demand.first_reading[vm] - start
     # Slices, since an index that might be negative keeps the loop from running four at a time.
@@ -281,37 +346,69 @@ def move_window(world: World) -> None:
     kept = 0
     for k in range(clock.placed):
         vm = world.order[k]
-        if world.vms.outcome[vm] == RUNNING:
+        if world.vms.outcome[vm] == RUNNING or world.vms.outcome[vm] == STARTING:
             world.order[kept] = vm
             kept += 1
-            add_use(world, vm, clock.tick)
+            add_use(world, vm, max(clock.tick, world.vms.start[vm]))
     clock.placed = kept
 
 
 @inner
-def release(world: World, vm: int, outcome: int) -> None:
-    """Takes a VM off its machine."""
+def release(world: World, vm: int, outcome: int, tick: int) -> None:
+    """Takes a VM off its machine; ``tick`` is the first without it."""
     machine = world.vms.machine[vm]
     world.vms.outcome[vm] = outcome
-    world.vms.end[vm] = world.clock[0].tick
+    world.vms.end[vm] = tick
     world.allocated_cores[machine] -= world.demand.cores[vm]
     world.allocated_memory[machine] -= world.demand.memory[vm]
     world.machines.vms[machine] -= 1
     if world.machines.vms[machine] == 0:
         world.machines.sharing[machine] = EMPTY
+        world.empty_since[machine] = tick
     world.clock[0].live -= 1
-    show_allocation(world, machine)
+    note_allocation(world, machine, tick)
+
+
+@inner
+def set_state(world: World, machine: int, state: int) -> None:
+    """Switches a machine."""
+    world.state[machine] = state
+    world.machines.state[machine] = state
+
+
+@inner
+def switch_machines(world: World) -> None:
+    """Ends the boots of this tick, starts the VMs that waited for them, and switches off."""
+    clock = world.clock[0]
+    while next_time(world.starts) == clock.tick:
+        vm = pop(world.starts)
+        world.vms.outcome[vm] = RUNNING
+        clock.live += 1
+        clock.starting_cores -= world.demand.cores[vm]
+        clock.starting_memory -= world.demand.memory[vm]
+    for m in range(len(world.state)):
+        if world.state[m] == BOOTING:
+            if world.ready[m] == clock.tick:
+                set_state(world, m, ON)
+        elif (
+            world.state[m] == ON
+            and world.allocated_cores[m] == 0
+            and clock.tick - world.empty_since[m] >= world.rules.off_after_ticks
+        ):
+            set_state(world, m, OFF)
 
 
 @inner
 def begin_tick(world: World) -> None:
-    """Lets finished VMs go and reads the machines' utilisation."""
+    """Lets finished VMs go, switches machines, and reads the machines' utilisation."""
     clock = world.clock[0]
     while next_time(world.departures) == clock.tick:
         vm = pop(world.departures)
         if world.vms.outcome[vm] == RUNNING:
-            release(world, vm, COMPLETED)
+            release(world, vm, COMPLETED, clock.tick)
             world.totals[0].completed += 1
+    if world.rules.off_after_ticks != NEVER:
+        switch_machines(world)
     if clock.tick == clock.window_start + WINDOW:
         move_window(world)
     for machine in range(len(world.fleet.cores)):
@@ -369,6 +466,22 @@ def mark_valid(world: World, vm: int) -> int:
 
 
 @inner
+def has_room(world: World, vm: int, machine: int) -> bool:
+    """Whether a machine may take a VM: it is marked valid, and what is free says so too.
+
+    A mark is shown to policies; what is allocated is not.
+    """
+    fleet, shared = world.fleet, world.demand.category[vm] == DELAY_INSENSITIVE
+    cores = fleet.cores_limit[machine] if shared else fleet.cores[machine]
+    memory = fleet.memory_limit[machine] if shared else fleet.memory[machine]
+    return (
+        world.machines.valid[machine]
+        and world.allocated_cores[machine] + world.demand.cores[vm] <= cores
+        and world.allocated_memory[machine] + world.demand.memory[vm] <= memory
+    )
+
+
+@inner
 def put_off(world: World, vm: int, ticks: int, reserve: int) -> None:
     """Lets a request wait, if its buffer allows that and keeps a reserve; else it fails."""
     if world.vms.buffer[vm] - ticks >= reserve:
@@ -384,13 +497,28 @@ def put_off(world: World, vm: int, ticks: int, reserve: int) -> None:
 
 @inner
 def place(world: World, vm: int, machine: int) -> None:
-    """Starts a VM on a machine, now."""
-    clock = world.clock[0]
+    """Gives a VM a machine: it starts now, or when the machine has booted."""
+    clock, totals = world.clock[0], world.totals[0]
     vms, machines = world.vms, world.machines
-    vms.outcome[vm] = RUNNING
+    if world.allocated_cores[machine] == 0:
+        totals.empty_ticks += clock.tick - world.empty_since[machine]
+    if world.state[machine] == OFF:
+        totals.boots += 1
+        world.ready[machine] = clock.tick + world.rules.boot_ticks
+        set_state(world, machine, BOOTING if world.rules.boot_ticks > 0 else ON)
     vms.machine[vm] = machine
-    vms.start[vm] = clock.tick
-    vms.end[vm] = clock.tick + world.demand.lifetime[vm]
+    if world.state[machine] == BOOTING:
+        vms.outcome[vm] = STARTING
+        vms.start[vm] = world.ready[machine]
+        totals.boot_wait_ticks += world.ready[machine] - clock.tick
+        clock.starting_cores += world.demand.cores[vm]
+        clock.starting_memory += world.demand.memory[vm]
+        push(world.starts, vms.start[vm], vm)
+    else:
+        vms.outcome[vm] = RUNNING
+        vms.start[vm] = clock.tick
+        clock.live += 1
+    vms.end[vm] = vms.start[vm] + world.demand.lifetime[vm]
     world.allocated_cores[machine] += world.demand.cores[vm]
     world.allocated_memory[machine] += world.demand.memory[vm]
     machines.vms[machine] += 1
@@ -398,12 +526,11 @@ def place(world: World, vm: int, machine: int) -> None:
     machines.sharing[machine] = own_kind
     world.order[clock.placed] = vm
     clock.placed += 1
-    clock.live += 1
     clock.last_machine = machine
-    world.totals[0].allocated += 1
+    totals.allocated += 1
     push(world.departures, vms.end[vm], vm)
-    add_use(world, vm, clock.tick)
-    show_allocation(world, machine)
+    add_use(world, vm, vms.start[vm])
+    note_allocation(world, machine, clock.tick)
     show_use(world, machine)
 
 
@@ -418,8 +545,7 @@ def kill_all(world: World, machine: int) -> None:
             totals.billed_core_ticks -= paid_ticks * world.demand.cores[vm]
             totals.billed_memory_ticks -= paid_ticks * world.demand.memory[vm]
             totals.killed += 1
-            release(world, vm, KILLED)
-            world.vms.end[vm] = clock.tick + 1  # it has lived in this tick
+            release(world, vm, KILLED, clock.tick + 1)  # it has lived in this tick
     world.ahead[machine, clock.tick - clock.window_start + 1 :] = 0.0
 
 
@@ -430,12 +556,15 @@ def record_series(world: World) -> None:
     row = clock.tick // world.rules.series_every
     if clock.tick % world.rules.series_every != 0 or row >= len(series.totals):
         return
+    totals = series.totals[row]
     for m in range(len(world.fleet.cores)):
-        series.totals[row, 0] += machines.allocated_cores[m]
-        series.totals[row, 1] += world.used[m] / (100.0 * MICRO)
-        series.totals[row, 2] += machines.power_w[m]
-    series.totals[row, 3] = clock.live
-    series.totals[row, 4] = size(world.retries)
+        totals[0] += machines.allocated_cores[m]
+        totals[1] += min(world.used[m] / (100.0 * MICRO), machines.cores[m])
+        totals[2] += world.used[m] / (100.0 * MICRO)
+        totals[3] += machines.power_w[m]
+        totals[6] += world.state[m] == ON
+    totals[4] = clock.live
+    totals[5] = size(world.retries) + size(world.starts)
     if row >= len(series.vms):
         return
     for m in range(len(world.fleet.cores)):
@@ -449,19 +578,22 @@ def record_series(world: World) -> None:
 @inner
 def end_tick(world: World) -> None:
     """Counts what the tick has cost and earned, and meets overload."""
-    totals, fleet = world.totals[0], world.fleet
+    totals, fleet, clock = world.totals[0], world.fleet, world.clock[0]
     record_series(world)
-    watts, used, cores, billed_cores, billed_memory = 0.0, 0.0, 0, 0, 0
+    watts, demand, cores, billed_cores, billed_memory = 0.0, 0.0, 0, 0, 0
     for m in range(len(fleet.cores)):
         watts += world.machines.power_w[m]
-        used += world.used[m]
+        demand += world.used[m]
         cores += world.allocated_cores[m]
         world.machine_watt_ticks[m] += world.machines.power_w[m]
-        world.machine_used_ticks[m] += world.used[m]
+        world.machine_demand_ticks[m] += world.used[m]
         if world.allocated_cores[m] > fleet.cores[m]:
             totals.oversubscribed += 1
             world.machine_oversubscribed[m] += 1
-        if world.used[m] > 100.0 * fleet.cores[m]:
+        excess = world.used[m] - 100.0 * fleet.cores[m]
+        if excess > 0.0:
+            totals.excess_ticks += excess
+            world.machine_excess_ticks[m] += excess
             totals.overloaded_machines += 1
             totals.overloaded_vms += world.machines.vms[m]
             world.machine_overloaded[m] += 1
@@ -470,10 +602,10 @@ def end_tick(world: World) -> None:
         billed_cores += world.allocated_cores[m]
         billed_memory += world.allocated_memory[m]
     totals.watt_ticks += watts
-    totals.used_ticks += used
+    totals.demand_ticks += demand
     totals.core_ticks += cores
-    totals.billed_core_ticks += billed_cores
-    totals.billed_memory_ticks += billed_memory
+    totals.billed_core_ticks += billed_cores - clock.starting_cores
+    totals.billed_memory_ticks += billed_memory - clock.starting_memory
 
 
 @inner
@@ -515,7 +647,7 @@ def act(world: World, action: int) -> int:
     clock.action = action
     if action >= len(world.fleet.cores):
         return NO_SUCH_MACHINE
-    if action >= 0 and not world.machines.valid[action]:
+    if action >= 0 and not has_room(world, vm, action):
         return NOT_VALID
     append(world.decisions, (clock.tick, vm, action, clock.valid_count))
     clock.pending = -1
@@ -532,11 +664,16 @@ def act(world: World, action: int) -> int:
     return advance(world)
 
 
-def play(world: World, policy: Any, rng: np.random.Generator) -> int:
-    """Lets a compiled policy decide until the run ends, the log is full, or an action is bad."""
+def play(
+    world: World, shown: Machines, stop: NDArray[np.int64], policy: Any, rng: np.random.Generator
+) -> int:
+    """Lets a compiled policy decide until the run ends, the log is full, or an action is bad.
+
+    It sees ``shown``, a read-only view of the machines. Where ``stop`` is set, it comes back.
+    """
     status = DECIDE if world.clock[0].pending >= 0 else advance(world)
-    while status == DECIDE:
+    while status == DECIDE and stop[0] == 0:
         if is_full(world.decisions):  # before the policy draws anything
             return LOG_FULL
-        status = act(world, policy(world.machines, request_of(world), rng))
+        status = act(world, policy(shown, request_of(world), rng))
     return status

@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING
 
 from cloudarena.contract import Metric, Plot
 from cloudarena.engine.power import JOULES_PER_KWH
+from cloudarena.measures import UNSERVED, ratio
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.vm.kernel import World
     from cloudarena.scenarios.vm.spec import VmScenario
 
 METRICS = (
+    Metric(
+        UNSERVED,
+        "(failed + refused + killed + waiting_at_end) / requests; 0 if nothing arrived",
+        "lower",
+    ),
     Metric("requests", "VM requests that arrived"),
     Metric("allocated", "requests that were given a machine", "higher"),
     Metric("completed", "VMs that lived to their end", "higher"),
@@ -19,8 +25,16 @@ METRICS = (
     Metric("refused", "requests that the policy turned away", "lower"),
     Metric("killed", "VMs ended by the overload of their machine", "lower"),
     Metric("running_at_end", "VMs alive after the last tick"),
-    Metric("waiting_at_end", "requests still waiting after the last tick"),
+    Metric(
+        "waiting_at_end",
+        "requests still waiting after the last tick, for a machine or for its boot",
+    ),
     Metric("energy_kwh", "energy of all machines: sum of power times tick length", "lower"),
+    Metric(
+        "energy_kwh_per_core_hour_served",
+        "energy_kwh over the core-hours that VMs paid for and kept",
+        "lower",
+    ),
     Metric("energy_cost_usd", "energy_kwh * prices.kwh_usd * prices.pue", "lower"),
     Metric(
         "income_usd",
@@ -40,15 +54,35 @@ METRICS = (
     ),
     Metric("overloaded_vm_ticks", "VMs on overloaded machines, summed over ticks", "lower"),
     Metric("delay_ticks", "ticks for which requests were put off, summed", "lower"),
-    Metric("mean_cpu_utilisation", "used cores over all cores, averaged over ticks", "higher"),
+    Metric("boots", "how often a machine that was off was booted"),
+    Metric(
+        "boot_wait_ticks", "ticks for which placed VMs waited for their machine's boot", "lower"
+    ),
+    Metric(
+        "mean_cpu_utilisation",
+        "used cores, at most those of each machine, over all cores, averaged over ticks",
+        "higher",
+    ),
+    Metric(
+        "mean_cpu_demand",
+        "cores that VMs would use, were there enough, over all cores, averaged over ticks",
+    ),
     Metric("mean_allocation", "allocated cores over all cores, averaged over ticks", "higher"),
+    Metric("empty_machines_mean", "machines without a VM, on or off, averaged over ticks"),
+    Metric(
+        "stranded_cores_share",
+        "free cores of machines into which a VM of the trace's median cores and median memory "
+        "does not fit, over all cores, averaged over ticks",
+        "lower",
+    ),
 )
 
 HEADLINE = "profit_usd"
 HIGHLIGHTS = (
+    UNSERVED,
     "allocated",
     "failed",
-    "energy_kwh",
+    "energy_kwh_per_core_hour_served",
     "income_usd",
     "profit_usd",
     "mean_cpu_utilisation",
@@ -67,24 +101,36 @@ def profit_usd(scenario: VmScenario, world: World) -> float:
     return _income_usd(scenario, world) - _energy_kwh(scenario, world) * _energy_price(scenario)
 
 
+def energy_kwh_per_core_hour(scenario: VmScenario, world: World, at_least_h: float) -> float:
+    """Energy over the core-hours served so far, or over ``at_least_h`` if those are fewer."""
+    served_h = int(world.totals[0]["billed_core_ticks"]) / 1e6 * scenario.tick_seconds / 3600.0
+    return ratio(_energy_kwh(scenario, world), max(served_h, at_least_h))
+
+
 def measure(scenario: VmScenario, world: World) -> dict[str, float]:
     """The metrics so far."""
     totals, clock = world.totals[0], world.clock[0]
-    core_ticks = max(1, int(clock["tick"])) * float(world.machines.cores.sum())
+    ticks = max(1, int(clock["tick"]))
+    core_ticks = ticks * float(world.machines.cores.sum())
     energy_kwh = _energy_kwh(scenario, world)
     energy_cost = energy_kwh * _energy_price(scenario)
     income = _income_usd(scenario, world)
-    ended = sum(int(totals[key]) for key in ("completed", "killed", "failed", "refused"))
+    arrived, live = int(clock["arrived"]), int(clock["live"])
+    lost = sum(int(totals[key]) for key in ("failed", "refused", "killed"))
+    waiting = arrived - live - lost - int(totals["completed"])
+    demand = float(totals["demand_ticks"])
     values = (
-        int(clock["arrived"]),
+        (lost + waiting) / max(1, arrived),
+        arrived,
         int(totals["allocated"]),
         int(totals["completed"]),
         int(totals["failed"]),
         int(totals["refused"]),
         int(totals["killed"]),
-        int(clock["live"]),
-        int(clock["arrived"]) - ended - int(clock["live"]),
+        live,
+        waiting,
         energy_kwh,
+        energy_kwh_per_core_hour(scenario, world, at_least_h=0.0),
         energy_cost,
         income,
         income - energy_cost,
@@ -92,10 +138,28 @@ def measure(scenario: VmScenario, world: World) -> dict[str, float]:
         int(totals["overloaded_machines"]),
         int(totals["overloaded_vms"]),
         int(totals["delay_ticks"]),
-        float(totals["used_ticks"]) / 1e8 / core_ticks,
+        int(totals["boots"]),
+        int(totals["boot_wait_ticks"]),
+        min(1.0, (demand - float(totals["excess_ticks"])) / 1e8 / core_ticks),
+        demand / 1e8 / core_ticks,
         float(totals["core_ticks"]) / 1e6 / core_ticks,
+        _empty_machine_ticks(world) / ticks,
+        _stranded_core_ticks(world) / core_ticks,
     )
     return {metric.name: value for metric, value in zip(METRICS, values, strict=True)}
+
+
+def _empty_machine_ticks(world: World) -> int:
+    """Machines without a VM, summed over the ticks so far."""
+    since = world.empty_since[world.allocated_cores == 0]
+    now = int(world.clock[0]["tick"])
+    return int(world.totals[0]["empty_ticks"]) + int((now - since).sum())
+
+
+def _stranded_core_ticks(world: World) -> float:
+    """Stranded cores, summed over the ticks so far."""
+    open_ticks = int(world.clock[0]["tick"]) - world.stranded_since
+    return (int(world.totals[0]["stranded_ticks"]) + int((open_ticks * world.stranded).sum())) / 1e6
 
 
 def _energy_kwh(scenario: VmScenario, world: World) -> float:

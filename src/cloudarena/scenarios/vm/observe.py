@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloudarena.errors import check_choice
 from cloudarena.scenarios.vm.kernel import REFUSE
-from cloudarena.scenarios.vm.metrics import METRICS, profit_usd
+from cloudarena.scenarios.vm.metrics import METRICS, energy_kwh_per_core_hour, profit_usd
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.vm.simulation import VmSimulation
@@ -27,13 +27,16 @@ class VmObserver:
 
     - for each machine: free cores, free memory and utilisation (half of it), each as a share of
       the machine; its power as a share of its type's range; its sharing (-1, 0, 1); 1 if valid;
+      where machines are switched off, its state (0 off, 0.5 booting, 1 on);
     - for the request: cores and memory as shares of the largest machine; its category (one-hot);
-      the share of the buffer that is left; sine and cosine of the time of day.
+      the share of the buffer that is left; sine and cosine of the time of day; where lifetimes
+      are known, ``log(1 + lifetime) / log(1 + ticks)``, at most 1.
 
     Action (discrete, N + 2): a machine; N puts the request off by one delay; N + 1 refuses it.
 
     Reward: the increase of a metric since the last decision, negative where lower is better.
-    Over an episode the rewards sum to the metric.
+    Over an episode the rewards sum to the metric. Energy per served core-hour counts at least
+    one core-hour, so that it is finite, and serving nothing is the worst.
     """
 
     def __init__(self, scenario: VmScenario, reward: str) -> None:
@@ -49,7 +52,11 @@ class VmObserver:
         self._idle_w = np.repeat([kind.power.idle_w for kind in scenario.machines], counts)
         busy_w = np.repeat([kind.power.busy_w for kind in scenario.machines], counts)
         self._range_w = np.maximum(busy_w - self._idle_w, 1e-9)
-        length = MACHINE_FEATURES * self._machines + REQUEST_FEATURES
+        self._shows_state = scenario.off_after_ticks is not None
+        self._shows_lifetime = "lifetimes" in scenario.known
+        self._machine_features = MACHINE_FEATURES + self._shows_state
+        self._request_features = REQUEST_FEATURES + self._shows_lifetime
+        length = self._machine_features * self._machines + self._request_features
         self.observation_space = Box(-1.0, 1.0, (length,), np.float32)
         self.action_space = Discrete(self._machines + 2)
 
@@ -60,20 +67,24 @@ class VmObserver:
         if decision is None:
             return observation
         pms, vm = decision.machines, decision.request
-        columns = observation[: MACHINE_FEATURES * self._machines].reshape(MACHINE_FEATURES, -1)
+        request = observation[-self._request_features :]
+        columns = observation[: -self._request_features].reshape(self._machine_features, -1)
         columns[0] = pms.free_cores / pms.cores
         columns[1] = pms.free_memory_gb / pms.memory_gb
         columns[2] = pms.utilisation / 2
         columns[3] = (pms.power_w - self._idle_w) / self._range_w
         columns[4] = pms.sharing
         columns[5] = pms.valid
-        request = observation[-REQUEST_FEATURES:]
+        if self._shows_state:
+            columns[6] = pms.state / 2
         request[0] = vm.cores / self._largest_cores
         request[1] = vm.memory_gb / self._largest_memory
         request[2 + vm.category] = 1.0
         request[5] = vm.buffer_ticks / max(1, self._scenario.buffer.budget_ticks)
         angle = 2 * np.pi * decision.now / 86_400
-        request[6:] = np.sin(angle), np.cos(angle)
+        request[6:8] = np.sin(angle), np.cos(angle)
+        if self._shows_lifetime:
+            request[8] = np.log1p(vm.lifetime_ticks) / np.log1p(self._scenario.ticks)
         return np.clip(observation, -1.0, 1.0, out=observation)
 
     def mask(self, run: VmSimulation) -> NDArray[np.bool_]:
@@ -101,4 +112,6 @@ class VmObserver:
         """What has been earned so far."""
         if self._reward == "profit_usd":
             return profit_usd(self._scenario, run.world)
+        if self._reward == "energy_kwh_per_core_hour_served":
+            return -energy_kwh_per_core_hour(self._scenario, run.world, at_least_h=1.0)
         return self._sign * run.metrics()[self._reward]

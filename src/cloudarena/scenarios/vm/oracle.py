@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cloudarena.errors import PolicyError
 from cloudarena.scenarios.vm.kernel import DELAY_INSENSITIVE
 from cloudarena.scenarios.vm.policies import WAIT, best_fit, policy
+from cloudarena.workloads.vms import vm_numbers
 
 NODE_LIMIT = 200
 """Branch-and-bound nodes of one program: a limit that, unlike time, gives the same plan again."""
@@ -46,7 +47,7 @@ class OracleIlp:
     to cores and memory at every arrival in the window, and to the separation of
     delay-insensitive VMs from the others. Peaks of use are at arrivals, so no other instant needs
     a constraint. If best-fit places all VMs of the window, that is optimal, and nothing is solved.
-    Utilisation limits and kills are not foreseen: where the planned machine is not valid,
+    Utilisation limits, kills and boots are not foreseen: where the planned machine is not valid,
     best-fit decides.
 
     Args:
@@ -74,6 +75,8 @@ class OracleIlp:
     def start(self, scenario: Any, seed: int) -> None:
         """Reads the future."""
         self._workload = scenario.load_workload(seed)
+        numbers = vm_numbers(self._workload.ids).tolist()
+        self._place = {number: place for place, number in enumerate(numbers)}
         self._rates = scenario.oversubscription
         self._plan = {}
         self._seen = 0
@@ -82,9 +85,9 @@ class OracleIlp:
 
     def __call__(self, decision: Any) -> int:
         """The plan's machine; best-fit where it is not valid; else the request waits."""
-        vm = decision.request.vm
+        vm = self._place[decision.request.vm]
         if vm >= self._seen:
-            self._make_plan(decision)
+            self._make_plan(vm, decision)
         machine = self._plan.get(
             vm
         )  # None: it waited, without a decision, when others were planned
@@ -96,9 +99,9 @@ class OracleIlp:
         self._ends[vm] = decision.request.tick + self._workload.lifetime[vm]
         return machine
 
-    def _make_plan(self, decision: Any) -> None:
+    def _make_plan(self, first: int, decision: Any) -> None:
         """Plans all VMs that arrive within the window, from the one to be decided on."""
-        first, tick = decision.request.vm, decision.request.tick
+        tick = decision.request.tick
         last = int(np.searchsorted(self._workload.created, tick + self._window_ticks))
         last = min(last, first + max(1, PAIR_LIMIT // len(decision.valid)))
         self._running = [(vm, m) for vm, m in self._running if self._ends[vm] > tick]

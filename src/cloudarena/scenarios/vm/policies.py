@@ -14,15 +14,17 @@ import numba
 import numpy as np
 import pyarrow as pa
 
+from cloudarena.compiled_run import locked
 from cloudarena.engine.compiled import compiled
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.replay import DecisionFile
 from cloudarena.scenarios.vm.kernel import DELAY_INSENSITIVE, REFUSE, Machines, Request
+from cloudarena.workloads.vms import vm_numbers
 
 
 def empty_machines(count: int) -> Machines:
     """The arrays of a number of machines, all zero."""
-    kinds = {"valid": np.bool_, "vms": np.int64, "sharing": np.int64, "rack": np.int64}
+    kinds = {"valid": np.bool_, **dict.fromkeys(("vms", "sharing", "rack", "state"), np.int64)}
     return Machines(*(np.zeros(count, kinds.get(name, np.float64)) for name in Machines._fields))
 
 
@@ -30,13 +32,13 @@ def signature() -> Any:
     """The Numba signature of a policy: ``int64(Machines, Request, Generator)``."""
     request = Request(0, 1.0, 1.0, 0, 0, 0, 0, 0, 0, 0)
     return numba.int64(
-        numba.typeof(empty_machines(1)),
+        numba.typeof(locked(empty_machines(1))),
         numba.typeof(request),
         numba.typeof(np.random.default_rng(0)),
     )
 
 
-policy = PolicyBook("vm", signature, arguments=3)
+policy = PolicyBook("vm", signature, arguments=3, knowable=("lifetimes",))
 
 
 @compiled
@@ -50,6 +52,8 @@ def postpone(delays: int) -> int:
 WAIT = REFUSE - 1
 
 REPLAY_OPTIONAL = {
+    "vm": pa.int64(),
+    "id": None,
     "action": pa.string(),
     "delays": pa.int64(),
     "tick": None,
@@ -211,23 +215,29 @@ def dot_product(pms: Machines, vm: Request, rng: np.random.Generator) -> int:
 
 @policy.replay
 class Replay(DecisionFile):
-    """Decisions from a file: columns vm and machine; optionally action (place, postpone, refuse)
-    and delays. The ``decisions`` table of any run is such a file."""
+    """Decisions from a file: columns vm (its number, as in the tables of a run) or id (as in the
+    trace), and machine; optionally action (place, postpone, refuse) and delays. The ``decisions``
+    table of any run is such a file."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, {"vm": None, "machine": pa.int64()}, REPLAY_OPTIONAL)
+        super().__init__(path, {"machine": pa.int64()}, REPLAY_OPTIONAL)
+        if not {"vm", "id"} & set(self._table.column_names):
+            raise self._error("column 'vm' or 'id' is missing: which VM a decision is about")
         self._actions: dict[int, deque[int]] = {}
 
     def start(self, scenario: Any, seed: int) -> None:
         """Finds the VMs of the file in the workload."""
         ids = scenario.load_workload(seed).ids
-        number = {vm: k for k, vm in enumerate(ids.to_pylist())}
+        numbers = vm_numbers(ids).tolist()
+        name = "vm" if "vm" in self._table.column_names else "id"
+        known = numbers if name == "vm" else ids.to_pylist()
+        number_of = dict(zip(known, numbers, strict=True))
         self._actions = defaultdict(deque)
         for row, values in self._rows():
-            vm = values["vm"]
-            if vm not in number:
-                raise self._error(f"vm: {vm!r} is not in the workload", row)
-            self._actions[number[vm]].append(self._action(row, values))
+            vm = values[name]
+            if vm not in number_of:
+                raise self._error(f"{name}: {vm!r} is not in the workload", row)
+            self._actions[number_of[vm]].append(self._action(row, values))
 
     def __call__(self, decision: Any) -> int:
         """The file's next action for this VM."""

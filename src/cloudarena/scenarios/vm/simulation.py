@@ -10,10 +10,11 @@ import numba
 import numpy as np
 import pyarrow as pa
 
-from cloudarena.compiled_run import CompiledRun, compiled_step, read_only
+from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.recorder import grown
-from cloudarena.errors import InvalidAction
+from cloudarena.errors import InvalidAction, PolicyError
+from cloudarena.policies import ArrayPolicy
 from cloudarena.scenarios.vm import kernel
 from cloudarena.scenarios.vm.build import build_world
 from cloudarena.scenarios.vm.kernel import MICRO, Machines, Request
@@ -44,8 +45,10 @@ class VmDecision:
         """Which machines may take the VM."""
         return self.machines.valid
 
-    def arguments(self, policy: Any) -> tuple[Machines, Request, np.random.Generator]:
+    def arguments(self, policy: ArrayPolicy) -> tuple[Machines, Request, np.random.Generator]:
         """What a policy that is a function of arrays takes."""
+        if policy.needs and self.request.lifetime_ticks < 0:
+            raise not_known(policy)
         return self.machines, self.request, self.rng
 
 
@@ -60,7 +63,7 @@ class VmSimulation(CompiledRun):
     def __init__(self, scenario: VmScenario, seed: int, record: RecordLevel) -> None:
         self.workload = scenario.load_workload(seed)
         super().__init__(scenario, seed, record, build_world(scenario, self.workload, record))
-        self._views = Machines(*(read_only(column) for column in self.world.machines))
+        self._views: Machines = locked(self.world.machines)
 
     @property
     def now(self) -> float:
@@ -88,6 +91,13 @@ class VmSimulation(CompiledRun):
     @cached_property
     def _request_of(self) -> Any:
         return compiled_step(kernel.request_of, numba.typeof(self.world))
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.world, self._views
+
+    def _prepare(self, policy: ArrayPolicy) -> None:
+        if policy.needs and policy.needs not in self.scenario.known:
+            raise not_known(policy)
 
     def _first_decision(self) -> int:
         return int(self._act(self.world, 0))
@@ -120,7 +130,13 @@ class VmSimulation(CompiledRun):
                 reasons.append(f"{need:g} {unit} are asked for and {left:g} are left")
         if not reasons:
             reasons.append("its utilisation leaves no room for the VM's cores")
-        return f"machine {action} is not allowed for VM {request.vm}: {'; '.join(reasons)}"
+        return f"machine {action} is not allowed for VM {self._name()}: {'; '.join(reasons)}"
+
+    def _name(self) -> str:
+        """The number of the VM to be decided on, and its id in the trace if that is another."""
+        vm = int(self.world.clock[0]["pending"])
+        number, name = int(self.world.demand.number[vm]), self.workload.ids[vm].as_py()
+        return f"{number}" if name == number else f"{number} ({name!r})"
 
     def metrics(self) -> dict[str, float]:
         """The metrics so far."""
@@ -131,11 +147,14 @@ class VmSimulation(CompiledRun):
         return make_tables(self)
 
 
+def not_known(policy: ArrayPolicy) -> PolicyError:
+    """The error of a policy that needs more than the spec lets it know."""
+    return PolicyError(f"policy {policy.name}: needs known: [{policy.needs}] in the spec")
+
+
 def _whole_number(action: Any) -> int:
-    if isinstance(action, (int, np.integer)) and not isinstance(action, bool):
-        number = int(action)
-        if -(2**63) <= number < 2**63:
-            return number
+    if is_whole(action):
+        return int(action)
     raise InvalidAction(
         f"action {action!r} is not allowed: the number of a machine, postpone(n) or REFUSE"
     )

@@ -3,39 +3,50 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
-from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
 from cloudarena.policies import PolicyBook
+from cloudarena.scenarios.vm import kernel
 from cloudarena.scenarios.vm.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.vm.policies import policy as built_in_policies
-from cloudarena.sources import SpecPath, load_workload, source_names
-from cloudarena.workloads import azure_like, azure_v2, openb
+from cloudarena.scenarios.vm.sources import Workload
+from cloudarena.sources import load_workload, source_names
 from cloudarena.workloads.readings import LAST_TICK
-from cloudarena.workloads.vms import (
-    CATEGORIES,
-    LARGEST_SIZE,
-    SMALLEST_SIZE,
-    VmWorkload,
-    offsets,
-)
+from cloudarena.workloads.vms import LARGEST_SIZE, SMALLEST_SIZE, VmWorkload
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.vm.simulation import VmSimulation
 
 
+MOST_MACHINES = 1_000_000
+MACHINE_SERIES = len(kernel.Series._fields) - 1
+"""How many numbers of each machine are recorded in full."""
+MOST_RACKS = 1_000_000_000
+MOST_WATTS = 1e9
+MOST_USD = 1e6
+"""The most that a core, a GB or a kWh may cost; more is a mistake, and sums would overflow."""
+
+
 class PowerCurve(Spec):
     """``P = idle + (busy - idle)(2u - u^r)`` at CPU utilisation u, in watts."""
 
-    idle_w: float = Field(120.0, ge=0)
-    busy_w: float = Field(185.0, ge=0)
+    idle_w: float = Field(120.0, ge=0, le=MOST_WATTS)
+    busy_w: float = Field(185.0, ge=0, le=MOST_WATTS)
     r: float = Field(1.4, ge=1, le=2)
     """Beyond 1 to 2 the curve would leave the range from idle to busy."""
+    boot_w: float | None = Field(None, ge=0, le=MOST_WATTS)
+    """While the machine boots; as ``busy_w`` if it is not given."""
+    off_w: float = Field(0.0, ge=0, le=MOST_WATTS)
+
+    @property
+    def when_booting_w(self) -> float:
+        """The power of a machine that boots."""
+        return self.busy_w if self.boot_w is None else self.boot_w
 
     @model_validator(mode="after")
     def _busy_above_idle(self) -> PowerCurve:
@@ -44,6 +55,11 @@ class PowerCurve(Spec):
                 "not_allowed",
                 f"busy_w: {self.busy_w:g} is not allowed: at least idle_w, {self.idle_w:g}",
             )
+        if self.off_w > self.idle_w:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"off_w: {self.off_w:g} is not allowed: at most idle_w, {self.idle_w:g}",
+            )
         return self
 
 
@@ -51,7 +67,7 @@ class MachineType(Spec):
     """Machines that are alike."""
 
     name: str = "machine"
-    count: int = Field(ge=1, le=1_000_000)
+    count: int = Field(ge=1, le=MOST_MACHINES)
     cores: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
     memory_gb: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
     power: PowerCurve = PowerCurve()
@@ -60,11 +76,25 @@ class MachineType(Spec):
 class Hierarchy(Spec):
     """How many of each there are in one of the level above; machines fill racks in order."""
 
-    regions: int = Field(1, ge=1)
-    zones: int = Field(1, ge=1)
-    data_centres: int = Field(1, ge=1)
-    clusters: int = Field(1, ge=1)
-    racks: int = Field(1, ge=1)
+    regions: int = Field(1, ge=1, le=MOST_RACKS)
+    zones: int = Field(1, ge=1, le=MOST_RACKS)
+    data_centres: int = Field(1, ge=1, le=MOST_RACKS)
+    clusters: int = Field(1, ge=1, le=MOST_RACKS)
+    racks: int = Field(1, ge=1, le=MOST_RACKS)
+
+    @model_validator(mode="after")
+    def _countable(self) -> Hierarchy:
+        if self.all_racks > MOST_RACKS:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"{self.all_racks:,} racks in all are not allowed: at most {MOST_RACKS:,}",
+            )
+        return self
+
+    @property
+    def all_racks(self) -> int:
+        """The racks of all clusters."""
+        return math.prod((self.regions, self.zones, self.data_centres, self.clusters, self.racks))
 
 
 class Oversubscription(Spec):
@@ -85,136 +115,10 @@ class Buffer(Spec):
 class Prices(Spec):
     """What a VM pays and what energy costs."""
 
-    core_hour_usd: float = Field(0.0698, ge=0)
-    gb_hour_usd: float = Field(0.0078, ge=0)
-    kwh_usd: float = Field(0.07, ge=0)
-    pue: float = Field(1.7, ge=1)
-
-
-class AzureLike(Spec):
-    """VMs drawn like those of Azure's trace of 2019."""
-
-    source: Literal["azure-like"]
-    vms: int = Field(ge=1)
-    concurrent: float | None = Field(None, gt=0)
-    cpu_percent: float = Field(azure_like.CPU_PERCENT, gt=1, le=50)
-    ticks: int = Field(azure_like.MONTH_TICKS, ge=2)
-
-    def load(self, seed: int) -> VmWorkload:
-        """Draws the VMs of a seed."""
-        return azure_like.generate(self.vms, seed, self.concurrent, self.cpu_percent, self.ticks)
-
-
-class Files(Spec):
-    """A trace in the neutral form: a vmtable and readings, as Parquet or CSV."""
-
-    source: Literal["files"]
-    vmtable: SpecPath
-    readings: SpecPath
-
-    def load(self, seed: int) -> VmWorkload:
-        """Reads the files; a trace is the same for every seed."""
-        from cloudarena.workloads.vm_files import read_vm_files
-
-        return read_vm_files(self.vmtable, self.readings)
-
-
-class AzureV2(Spec):
-    """AzurePublicDatasetV2 as published; a folder of readings stands for the CSVs in it."""
-
-    tick_seconds: ClassVar[float] = azure_v2.TICK_SECONDS
-
-    source: Literal["azure-v2"]
-    vmtable: SpecPath
-    readings: tuple[SpecPath, ...] = Field(min_length=1)
-    vms: int | None = Field(None, ge=1)
-    """Takes a sample of so many VMs."""
-    seed: int = Field(0, ge=0)
-    """Decides which VMs are in the sample."""
-
-    def load(self, seed: int) -> VmWorkload:
-        """Reads the files; a sample is the same for every seed of a run."""
-        return azure_v2.read_azure_v2(self.vmtable, self.readings, self.vms, self.seed)
-
-
-class Openb(Spec):
-    """A list of pods of Alibaba's gpu-v2023 as VMs with one constant CPU utilisation."""
-
-    source: Literal["openb"]
-    path: SpecPath
-    cpu_percent: float = Field(openb.CPU_PERCENT, ge=0, le=100)
-    tick_seconds: float = Field(openb.TICK_SECONDS, gt=0)
-
-    def load(self, seed: int) -> VmWorkload:
-        """Reads the file; a trace is the same for every seed."""
-        return openb.read_openb(self.path, self.tick_seconds, self.cpu_percent)
-
-
-class InlineVm(Spec):
-    """One VM written into the spec."""
-
-    created: int = Field(ge=0, le=LAST_TICK)
-    lifetime: int = Field(ge=1, le=LAST_TICK)
-    cores: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
-    memory_gb: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
-    category: Literal["delay-insensitive", "interactive", "unknown"] = "unknown"
-    readings: tuple[Annotated[float, Field(ge=0, le=100)], ...] = ()
-    """Percent, tick by tick; the last one holds to the end of its life; none: idle."""
-
-
-class Inline(Spec):
-    """VMs written into the spec, in order of arrival."""
-
-    source: Literal["inline"]
-    vms: tuple[InlineVm, ...] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Inline:
-        for number, (before, after) in enumerate(zip(self.vms, self.vms[1:], strict=False), 1):
-            if after.created < before.created:
-                raise PydanticCustomError(
-                    "not_allowed",
-                    f"vms[{number}].created: {after.created} is not allowed: "
-                    f"at least {before.created}, the tick of the VM before it",
-                )
-        return self
-
-    def load(self, seed: int) -> VmWorkload:
-        """Lays the VMs out as columns; they are the same for every seed."""
-        lifetime = np.array([vm.lifetime for vm in self.vms], np.int64)
-        readings = [
-            (vm.readings + (vm.readings or (0.0,))[-1:] * vm.lifetime)[: vm.lifetime]
-            for vm in self.vms
-        ]
-        return VmWorkload(
-            ids=pa.array(np.arange(1, len(self.vms) + 1)),
-            subscription=np.zeros(len(self.vms), np.int64),
-            deployment=np.zeros(len(self.vms), np.int64),
-            created=np.array([vm.created for vm in self.vms], np.int64),
-            lifetime=lifetime,
-            category=np.array([CATEGORIES.index(vm.category) for vm in self.vms], np.int64),
-            cores=np.array([vm.cores for vm in self.vms]),
-            memory_gb=np.array([vm.memory_gb for vm in self.vms]),
-            first_reading=offsets(lifetime),
-            readings=np.array([value for row in readings for value in row]),
-        )
-
-
-def _same_ticks(workload: Any, info: ValidationInfo) -> Any:
-    """Refuses a trace in seconds whose ticks are not as long as the scenario's."""
-    length, wanted = getattr(workload, "tick_seconds", None), info.data.get("tick_seconds")
-    if length is not None and wanted is not None and length != wanted:
-        raise PydanticCustomError(
-            "not_allowed", f"has ticks of {length:g} s: tick_seconds is {wanted:g}"
-        )
-    return workload
-
-
-Workload = Annotated[
-    AzureLike | Files | AzureV2 | Openb | Inline,
-    Field(discriminator="source"),
-    AfterValidator(_same_ticks),
-]
+    core_hour_usd: float = Field(0.0698, ge=0, le=MOST_USD)
+    gb_hour_usd: float = Field(0.0078, ge=0, le=MOST_USD)
+    kwh_usd: float = Field(0.07, ge=0, le=MOST_USD)
+    pue: float = Field(1.7, ge=1, le=1000)
 
 
 class VmScenario(Scenario):
@@ -232,21 +136,31 @@ class VmScenario(Scenario):
 
     scenario: Literal["vm"]
     ticks: int = Field(8638, ge=1, le=LAST_TICK)
-    tick_seconds: float = Field(300.0, gt=0, le=1e7)
+    tick_seconds: float = Field(300.0, ge=1e-6, le=1e7)
     machines: tuple[MachineType, ...] = Field(min_length=1)
     hierarchy: Hierarchy = Hierarchy()
     oversubscription: Oversubscription = Oversubscription()
     overload: Literal["record", "kill"] = "record"
     buffer: Buffer = Buffer()
+    off_after_ticks: int | None = Field(None, ge=0, le=LAST_TICK)
+    """A machine that has spent so many ticks empty is switched off; never if not given."""
+    boot_ticks: int = Field(1, ge=0, le=LAST_TICK)
+    """How long a machine that was off takes to boot."""
     decide_when_full: bool = False
     known: tuple[Literal["lifetimes"], ...] = ()
     prices: Prices = Prices()
     workload: Workload
-    series_every: int = Field(1, ge=1)
+    series_every: int = Field(1, ge=1, le=LAST_TICK)
 
     @model_validator(mode="after")
     def _countable(self) -> VmScenario:
         """Core-ticks and GB-ticks are counted in whole millionths of 64 bits."""
+        if self.machine_count > MOST_MACHINES:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"machines: {self.machine_count:,} machines are not allowed: "
+                f"at most {MOST_MACHINES:,}",
+            )
         for size, rate in (
             ("cores", self.oversubscription.cpu),
             ("memory_gb", self.oversubscription.memory),
@@ -265,13 +179,20 @@ class VmScenario(Scenario):
         """How many machines there are."""
         return sum(machine.count for machine in self.machines)
 
+    def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
+        """The machines' use ahead, and what is recorded; a workload asks for itself."""
+        machines = self.machine_count
+        rows = 0 if record == "none" else -(-self.ticks // self.series_every)
+        per_row = len(kernel.SERIES_COLUMNS) + (
+            MACHINE_SERIES * machines if record == "full" else 0
+        )
+        needed = 8.0 * (machines * kernel.WINDOW + rows * per_row)
+        return needed, f"ticks: {self.ticks} of {machines} machines, record: {record}"
+
     def racks(self) -> np.ndarray:
         """The rack of each machine: racks are filled in order, as evenly as can be."""
-        levels = self.hierarchy
-        racks = math.prod(
-            (levels.regions, levels.zones, levels.data_centres, levels.clusters, levels.racks)
-        )
-        return np.arange(self.machine_count, dtype=np.int64) * racks // self.machine_count
+        machines = np.arange(self.machine_count, dtype=np.int64)
+        return machines * self.hierarchy.all_racks // self.machine_count
 
     def load_workload(self, seed: int) -> VmWorkload:
         """The VMs of a seed. The last workload is kept, for the next policy on it."""

@@ -15,7 +15,16 @@ from cloudarena.workloads.vms import CATEGORIES
 if TYPE_CHECKING:
     from cloudarena.scenarios.vm.simulation import VmSimulation
 
-OUTCOMES = ("not arrived", "waiting", "running", "completed", "failed", "refused", "killed")
+OUTCOMES = (
+    "not arrived",
+    "waiting",
+    "running",
+    "completed",
+    "failed",
+    "refused",
+    "killed",
+    "starting",
+)
 
 
 def make_tables(run: VmSimulation) -> dict[str, pa.Table]:
@@ -37,10 +46,12 @@ def vms_table(run: VmSimulation) -> pa.Table:
     arrived = int(run.world.clock[0]["arrived"])
     outcome = vms.outcome[:arrived]
     placed = vms.machine[:arrived] >= 0
-    ended = np.isin(outcome, (kernel.WAITING, kernel.RUNNING), invert=True)
+    going_on = (kernel.WAITING, kernel.STARTING, kernel.RUNNING)
+    ended = np.isin(outcome, going_on, invert=True)
     return pa.table(
         {
-            "vm": workload.ids[:arrived],
+            "vm": run.world.demand.number[:arrived],
+            "id": workload.ids[:arrived],
             "arrival": workload.created[:arrived],
             "start": pa.array(vms.start[:arrived], mask=~placed),
             "end": pa.array(vms.end[:arrived], mask=~ended),
@@ -63,7 +74,7 @@ def decisions_table(run: VmSimulation) -> pa.Table:
         {
             "tick": tick,
             "time_s": tick * run.scenario.tick_seconds,
-            "vm": run.workload.ids.take(pa.array(vm)),
+            "vm": run.world.demand.number[vm],
             "action": pa.array(np.array(("place", "refuse", "postpone"))[kind]),
             "machine": pa.array(action, mask=kind != 0),
             "delays": pa.array(kernel.REFUSE - action, mask=kind != 2),
@@ -75,7 +86,8 @@ def decisions_table(run: VmSimulation) -> pa.Table:
 def machines_table(run: VmSimulation) -> pa.Table:
     """One row per machine, with its place in the hierarchy."""
     world, scenario = run.world, run.scenario
-    ticks = max(1, int(world.clock[0]["tick"]))
+    core_ticks = 100.0 * max(1, int(world.clock[0]["tick"])) * world.fleet.cores
+    demand = world.machine_demand_ticks
     kinds = scenario.machines
     names = np.repeat(np.array([kind.name for kind in kinds]), [kind.count for kind in kinds])
     levels = scenario.hierarchy
@@ -95,7 +107,10 @@ def machines_table(run: VmSimulation) -> pa.Table:
             "cores": world.machines.cores,
             "memory_gb": world.machines.memory_gb,
             "energy_kwh": world.machine_watt_ticks * scenario.tick_seconds / 3.6e6,
-            "mean_cpu_utilisation": world.machine_used_ticks / (100 * ticks * world.fleet.cores),
+            "mean_cpu_utilisation": np.minimum(
+                1.0, (demand - world.machine_excess_ticks) / core_ticks
+            ),
+            "mean_cpu_demand": demand / core_ticks,
             "oversubscribed_ticks": world.machine_oversubscribed,
             "overloaded_ticks": world.machine_overloaded,
         }
@@ -107,7 +122,7 @@ def series_table(run: VmSimulation) -> pa.Table:
     ticks = _recorded_ticks(run.world)
     totals = run.world.series.totals[: len(ticks)]
     columns = {name: totals[:, k] for k, name in enumerate(kernel.SERIES_COLUMNS)}
-    for name in ("live_vms", "waiting"):
+    for name in ("live_vms", "waiting", "machines_on"):
         columns[name] = columns[name].astype(np.int64)
     return pa.table({"tick": ticks, **columns})
 

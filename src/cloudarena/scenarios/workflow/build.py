@@ -47,7 +47,7 @@ def build_world(
     servers = len(scenario.servers)
     clock = np.zeros(1, CLOCK)
     clock["pending"] = clock["last_node"] = -1
-    clock["spare"] = SLOTS - 1  # the last slot is kept for trials
+    clock["spare"] = SLOTS
     recorded = record != "none"
     weight = scenario.objective.weight
     return World(
@@ -73,7 +73,7 @@ def build_world(
         containers=Containers(
             function=np.full(SLOTS, -1),
             node=np.full(SLOTS, -1),
-            spare=np.arange(SLOTS)[::-1].copy() - 1,
+            spare=np.arange(SLOTS)[::-1].copy(),
             waiting_head=np.full(len(nodes.server), -1),
             waiting_tail=np.full(len(nodes.server), -1),
         ),
@@ -133,7 +133,7 @@ def _demand(scenario: WorkflowScenario, workload: WorkflowWorkload) -> Demand:
     rank = np.empty(len(ids), np.int64)
     rank[by_id] = offsets(sizes[by_id])[:-1]
     place = np.empty(len(ids), np.int64)
-    place[by_id] = np.arange(len(ids))
+    place[by_id] = ids[by_id] if ids.dtype.kind == "i" else np.arange(len(ids))
     return Demand(
         arrival=workload.arrival,
         place=place,

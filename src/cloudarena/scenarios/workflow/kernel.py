@@ -5,8 +5,8 @@ of events at one instant:
 
 1. Containers complete; functions whose predecessors have all completed are submitted.
 2. Containers that wait for memory on those nodes start, in the order of their queue.
-3. Containers whose data has got there are created, in the order of their decisions: one that fits
-   starts, else it waits for memory.
+3. Containers whose data has got there, and which are not held back longer, are created, in the
+   order of their decisions: one that fits starts, else it waits for memory.
 4. Workflows arrive; their functions without predecessors are submitted.
 5. Submissions are decided, by workflow and function. A container without anything to wait for is
    created at once.
@@ -28,9 +28,10 @@ from cloudarena.engine.instants import rounding
 from cloudarena.engine.leases import HOUR_S, clock_error, periods_needed
 from cloudarena.engine.sharing import (
     NONE,
-    Sharing,
+    Extra,
     container_speed,
     forecast,
+    forecast_with,
     join,
     leave,
     link,
@@ -40,9 +41,9 @@ from cloudarena.engine.sharing import (
 from cloudarena.scenarios.workflow.state import Demand, Function, Nodes, Rules, World
 
 LONGEST_S = 1e10
-"""No function may take longer, in seconds: 300 years."""
+"""No function may take longer, or be held back longer, in seconds: 300 years."""
 
-ENDED, DECIDE, FULL, NO_SUCH_NODE, BAD_MEMORY, TOO_SLOW = range(6)
+ENDED, DECIDE, FULL, NO_SUCH_NODE, BAD_MEMORY, TOO_SLOW, BAD_START = range(7)
 """Where a run stands; from NO_SUCH_NODE on, why an action is not allowed."""
 
 
@@ -186,7 +187,7 @@ def last_completion(nodes: Nodes, node: int) -> float:
     """When all containers that run on a node or are on their way to it are done, as it stands."""
     if nodes.sharing.head[node] == NONE and nodes.coming_head[node] == NONE:
         return -np.inf
-    return forecast(nodes.sharing, node, nodes.coming_head[node], nodes.begin, NONE)
+    return forecast(nodes.sharing, node, nodes.coming_head[node], nodes.begin)
 
 
 @inner
@@ -407,8 +408,8 @@ def fill_slot(world: World, slot: int, node: int, memory: int) -> None:
 
 
 @inner
-def place(world: World, slot: int, node: int) -> None:
-    """Sends the pending function, in its slot, to a node."""
+def place(world: World, slot: int, node: int, not_before: float) -> None:
+    """Sends the pending function, in its slot, to a node; it is created at a time or later."""
     clock, nodes, servers, totals = world.clock[0], world.nodes, world.servers, world.totals[0]
     number, now, server = clock.pending, clock.now, world.nodes.server[node]
     cold_start = 0.0
@@ -417,7 +418,7 @@ def place(world: World, slot: int, node: int) -> None:
         servers.boot_end[server] = now + cold_start
         totals.cold_starts += 1
     transfer = nodes.transfer[node]
-    creation = max(now, servers.boot_end[server]) + transfer
+    creation = max(max(now, servers.boot_end[server]) + transfer, not_before)
     totals.transfer_s += transfer
     world.progress.node[number] = node
     nodes.begin[slot] = creation
@@ -426,6 +427,7 @@ def place(world: World, slot: int, node: int) -> None:
         placement = world.placements[number]
         placement.memory = nodes.sharing.slot_allocated[slot]
         placement.submission = now
+        placement.not_before = not_before
         placement.cold_start = cold_start
         placement.transfer = transfer
     if creation > now:
@@ -451,17 +453,18 @@ def is_full(world: World) -> bool:
     containers = len(world.containers.function) - clock.spare
     short = clock.spare < 1
     if len(world.leases) > 0:
-        short |= clock.leases + containers + 2 > len(world.leases)
+        short |= clock.leases + containers + 3 > len(world.leases)
     if len(world.moments) > 0:
-        short |= clock.moments + 2 * containers + 2 > len(world.moments)
+        short |= clock.moments + 2 * containers + 4 > len(world.moments)
     return short
 
 
 @inlined
-def act(world: World, node: int, memory: int) -> int:
+def act(world: World, node: int, memory: int, not_before: float) -> int:
     """Takes an action on the pending function, if there is one, and moves on.
 
-    Returns where the run stands then, or why the action may not be taken.
+    Returns where the run stands then, or why the action may not be taken. Any time before now,
+    minus infinity too, holds nothing back.
     """
     clock, nodes = world.clock[0], world.nodes
     number = clock.pending
@@ -469,11 +472,13 @@ def act(world: World, node: int, memory: int) -> int:
         return advance(world)
     if is_full(world):
         return FULL
-    clock.node, clock.memory = node, memory
+    clock.node, clock.memory, clock.not_before = node, memory, not_before
     if node < 0 or node >= len(nodes.server):
         return NO_SUCH_NODE
     if memory < 1 or memory > nodes.memory[node]:
         return BAD_MEMORY
+    if not not_before <= clock.now + LONGEST_S:  # NaN is not allowed either
+        return BAD_START
     slot = world.containers.spare[clock.spare - 1]
     fill_slot(world, slot, node, memory)
     # Never more threads than these run beside it, before others are let in on the same terms.
@@ -483,7 +488,7 @@ def act(world: World, node: int, memory: int) -> int:
     if speed * LONGEST_S < world.demand.computation[number]:
         return TOO_SLOW
     clock.spare -= 1
-    place(world, slot, node)
+    place(world, slot, node, not_before)
     return advance(world)
 
 
@@ -493,24 +498,25 @@ def finish_forecast(nodes: Nodes, function: Function, node: int, memory: int) ->
 
     Memory is not looked at: a container that would have to wait for it completes later.
     """
-    sharing: Sharing = nodes.sharing
-    slot = len(sharing.slot_left) - 1  # the last slot is kept for trials
-    sharing.slot_threads[slot] = function.parallelism
-    sharing.slot_allocated[slot] = memory
-    sharing.slot_required[slot] = function.memory_req
-    sharing.slot_left[slot] = function.computation
-    nodes.begin[slot] = function.now + nodes.boot[node] + nodes.transfer[node]
-    return forecast(sharing, node, nodes.coming_head[node], nodes.begin, slot)
+    begin = function.now + nodes.boot[node] + nodes.transfer[node]
+    extra = Extra(
+        function.parallelism, memory, function.memory_req, float(function.computation), begin
+    )
+    return forecast_with(nodes.sharing, node, nodes.coming_head[node], nodes.begin, extra)
 
 
-def play(world: World, policy: Any, rng: np.random.Generator) -> int:
-    """Lets a compiled policy decide until the run ends, something is full, or an action is bad."""
-    nodes = world.nodes  # once: each time it would count a reference to each of its arrays
+def play(
+    world: World, shown: Nodes, stop: NDArray[np.int64], policy: Any, rng: np.random.Generator
+) -> int:
+    """Lets a compiled policy decide until the run ends, something is full, or an action is bad.
+
+    It sees ``shown``, a read-only view of the nodes. Where ``stop`` is set, it comes back.
+    """
     status = DECIDE if world.clock[0].pending >= 0 else advance(world)
-    while status == DECIDE:
+    while status == DECIDE and stop[0] == 0:
         if is_full(world):  # before the policy draws anything
             return FULL
         function = function_of(world.clock, world.demand, world.rules)
-        node, memory = policy(nodes, function, rng)
-        status = act(world, node, memory)
+        node, memory = policy(shown, function, rng)
+        status = act(world, node, memory, -np.inf)
     return status

@@ -7,21 +7,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cloudarena.contract import Metric, Plot
+from cloudarena.measures import UNSERVED, AtLeast, censored_mean, censored_quantiles, ratio
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.workflow.spec import WorkflowScenario
     from cloudarena.scenarios.workflow.state import World
 
 METRICS = (
+    Metric(
+        UNSERVED,
+        "workflows that have not finished / workflows that have arrived",
+        "lower",
+    ),
     Metric("workflows", "workflows that have finished", "higher"),
     Metric("functions", "functions that have completed", "higher"),
-    Metric("makespan_sum_s", "sum over finished workflows: last completion - arrival", "lower"),
+    Metric(
+        "makespan_sum_s",
+        "sum over workflows: last completion - arrival; one that has not finished counts so far",
+        "lower",
+    ),
     Metric("makespan_mean_s", "its mean", "lower"),
     Metric("makespan_p50_s", "its median", "lower"),
     Metric("makespan_p95_s", "its 95th percentile", "lower"),
     Metric(
         "slowdown_mean",
-        "mean over finished workflows: makespan / critical path on idle cores, without transfers",
+        "mean over workflows: makespan / critical path on idle cores, without transfers",
         "lower",
     ),
     Metric("rent_usd", "hours rented times the hourly rates", "lower"),
@@ -42,6 +52,7 @@ METRICS = (
 
 HEADLINE = "weighted_cost"
 HIGHLIGHTS = (
+    UNSERVED,
     "makespan_mean_s",
     "makespan_p95_s",
     "slowdown_mean",
@@ -60,28 +71,39 @@ PLOTS = (
 
 def measure(scenario: WorkflowScenario, world: World) -> dict[str, float]:
     """The metrics so far."""
-    totals, sharing = world.totals[0], world.nodes.sharing
-    done = np.isfinite(world.progress.completion)
-    makespan = (world.progress.completion - world.demand.arrival)[done]
-    median, tail = np.quantile(makespan, (0.5, 0.95)) if done.any() else (0.0, 0.0)
+    totals, sharing, now = world.totals[0], world.nodes.sharing, float(world.clock[0]["now"])
+    arrived = int(world.clock[0]["arrived"])
+    since = world.demand.arrival[:arrived]
+    completion = world.progress.completion[:arrived]
+    path = world.demand.critical_path[:arrived]
+    done = np.isfinite(completion)
+    makespan, so_far = (completion - since)[done], (now - since)[~done]
+    median, tail = censored_quantiles(makespan, so_far, (0.5, 0.95))
+    total = _bounded(float(makespan.sum() + so_far.sum()), len(so_far))
+    cost = weighted_cost(scenario, total, float(totals["rent"]))
     capacity = float(sharing.cores.sum()) * sharing.core_speed
-    span = max(float(world.clock[0]["now"]), 1e-300)
     values = (
+        len(so_far) / max(1, arrived),
         int(totals["workflows"]),
         int(totals["functions"]),
-        float(makespan.sum()),
-        float(makespan.mean()) if done.any() else 0.0,
-        float(median),
-        float(tail),
-        float((makespan / world.demand.critical_path[done]).mean()) if done.any() else 0.0,
+        total,
+        censored_mean(makespan, so_far),
+        median,
+        tail,
+        censored_mean(makespan / path[done], so_far / path[~done]),
         float(totals["rent"]),
-        weighted_cost(scenario, float(makespan.sum()), float(totals["rent"])),
-        float(sharing.work.sum()) / (capacity * span),
+        _bounded(cost, len(so_far)),
+        ratio(float(sharing.work.sum()), capacity * now),
         float(totals["memory_wait_s"]),
         float(totals["transfer_s"]),
         int(totals["cold_starts"]),
     )
     return {metric.name: value for metric, value in zip(METRICS, values, strict=True)}
+
+
+def _bounded(value: float, unfinished: int) -> float:
+    """A sum, which is a lower bound while workflows that it counts have not finished."""
+    return AtLeast(value) if unfinished else value
 
 
 def weighted_cost(scenario: WorkflowScenario, makespan_sum_s: float, rent_usd: float) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from cloudarena.compiled_run import locked
 from cloudarena.engine.compiled import lean, plain
 from cloudarena.engine.leases import HOUR_S, periods_needed
 from cloudarena.engine.sharing import make_sharing
@@ -40,11 +41,20 @@ def empty_nodes(count: int, slots: int, core_speed: int, whole: bool) -> Nodes:
     )
 
 
+def with_room_for_forecasts(locked_nodes: Nodes, nodes: Nodes) -> Nodes:
+    """Read-only nodes in which forecasts can still write to their own room, and to nothing else."""
+    room = {
+        name: value for name, value in nodes.sharing._asdict().items() if name.startswith("trial_")
+    }
+    return locked_nodes._replace(sharing=locked_nodes.sharing._replace(**room))
+
+
 def signature() -> Any:
     """The Numba signature of a policy: ``(int64, int64)(Nodes, Function, Generator)``."""
     function = Function(0, 0, 0, 1, 1, 1, 0.0, 0.0, 0.0, 0.0, -1, 0.0, 0.0)
+    nodes = empty_nodes(1, 1, 1, True)
     return numba.types.UniTuple(numba.int64, 2)(
-        numba.typeof(empty_nodes(1, 1, 1, True)),
+        numba.typeof(with_room_for_forecasts(locked(nodes), nodes)),
         numba.typeof(function),
         numba.typeof(np.random.default_rng(0)),
     )

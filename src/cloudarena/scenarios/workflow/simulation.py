@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.workflow import kernel
 from cloudarena.scenarios.workflow.build import build_world
 from cloudarena.scenarios.workflow.metrics import measure
-from cloudarena.scenarios.workflow.policies import policy
+from cloudarena.scenarios.workflow.policies import policy, with_room_for_forecasts
 from cloudarena.scenarios.workflow.spec import WorkflowScenario
 from cloudarena.scenarios.workflow.state import Function, Nodes
 from cloudarena.scenarios.workflow.tables import make_tables
@@ -28,7 +29,9 @@ from cloudarena.scenarios.workflow.tables import make_tables
 class WorkflowDecision:
     """Which NUMA node runs this function, with how much memory?
 
-    The action is ``(node, memory in MB)``, any whole number of MB up to the memory of the node.
+    The action is ``(node, memory in MB)``, any whole number of MB up to the memory of the node, or
+    ``(node, memory, not_before)``: a container whose data is there earlier is created at that time
+    in seconds, not before. The server boots and is rented all the same.
     The arrays are read-only views that change with the next ``apply``.
     """
 
@@ -41,6 +44,12 @@ class WorkflowDecision:
         self.now = self.function.now
         self.nodes = run.locked_nodes
         self.rng = run.rng
+
+    @property
+    def workflow_id(self) -> Any:
+        """What the function's workflow is called in tables and in files for replay."""
+        workflow = self._run.world.demand.workflow[self.function.number]
+        return self._run.workload.workflow_ids[int(workflow)].as_py()
 
     @property
     def valid(self) -> NDArray[np.bool_]:
@@ -76,11 +85,13 @@ class WorkflowDecision:
     def finish_forecast(self, node: int, memory: int) -> float:
         """When the function would complete on a node, if nothing else came after it."""
         nodes = self._run.world.nodes
+        if not (is_whole(node) and 0 <= node < len(nodes.server)):
+            raise IndexError(f"node {node!r} is not allowed: 0 to {len(nodes.server) - 1}")
         return float(kernel.finish_forecast(nodes, self.function, node, memory))
 
     def arguments(self, policy: Any) -> tuple[Nodes, Function, np.random.Generator]:
         """What a policy that is a function of arrays takes."""
-        return self._run.world.nodes, self.function, self.rng
+        return self._run.shown_nodes, self.function, self.rng
 
 
 class WorkflowSimulation(CompiledRun):
@@ -113,6 +124,11 @@ class WorkflowSimulation(CompiledRun):
         nodes: Nodes = locked(self.world.nodes)
         return nodes
 
+    @cached_property
+    def shown_nodes(self) -> Nodes:
+        """The same for functions of arrays, with room for forecasts, which those write to."""
+        return with_room_for_forecasts(self.locked_nodes, self.world.nodes)
+
     @property
     def decision(self) -> WorkflowDecision | None:
         """The function to be placed; None when the run has ended."""
@@ -122,11 +138,14 @@ class WorkflowSimulation(CompiledRun):
         """Places the function."""
         if not self.is_deciding:
             raise InvalidAction("the run has ended: there is nothing to decide")
-        self._go_on(self._step(self._act, *_placement(action)))
+        node, memory, not_before = _placement(action)
+        act = self._act
+        self._go_on(self._step(lambda world, *place: act(world, *place, not_before), node, memory))
 
     @cached_property
     def _act(self) -> Any:
-        return compiled_step(kernel.act, numba.typeof(self.world), numba.int64, numba.int64)
+        types = numba.int64, numba.int64, numba.float64
+        return compiled_step(kernel.act, numba.typeof(self.world), *types)
 
     @cached_property
     def _function_of(self) -> Any:
@@ -134,8 +153,11 @@ class WorkflowSimulation(CompiledRun):
         parts = (world.clock, world.demand, world.rules)
         return compiled_step(kernel.function_of, *(numba.typeof(part) for part in parts))
 
+    def _state(self) -> tuple[Any, ...]:
+        return self.world, self.shown_nodes
+
     def _first_decision(self) -> int:
-        return int(self._act(self.world, -1, 0))
+        return int(self._act(self.world, -1, 0, -math.inf))
 
     def _make_room(self) -> None:
         """Doubles the room for containers, leases and moments."""
@@ -146,8 +168,7 @@ class WorkflowSimulation(CompiledRun):
             node=_longer(world.containers.node),
             spare=_longer(world.containers.spare),
         )
-        # The slot that was kept for trials is free now, and the new last one is kept.
-        containers.spare[spare : spare + old] = np.arange(2 * old - 2, old - 2, -1)
+        containers.spare[spare : spare + old] = np.arange(2 * old - 1, old - 1, -1)
         world.clock["spare"] = spare + old
         nodes = world.nodes._replace(
             sharing=with_slots(world.nodes.sharing, 2 * old), begin=_longer(world.nodes.begin)
@@ -160,6 +181,7 @@ class WorkflowSimulation(CompiledRun):
             moments=_longer(world.moments),
         )
         self.__dict__.pop("locked_nodes", None)
+        self.__dict__.pop("shown_nodes", None)
 
     def _why_not(self, status: int) -> str:
         """Why the last action is not allowed, with the numbers that say so."""
@@ -170,6 +192,11 @@ class WorkflowSimulation(CompiledRun):
         if status == kernel.BAD_MEMORY:
             return (
                 f"memory {memory} is not allowed: 1 to {nodes.memory[node]} MB, as node {node} has"
+            )
+        if status == kernel.BAD_START:
+            return (
+                f"not_before {clock['not_before']:g} is not allowed: a time in seconds, at most "
+                f"{kernel.LONGEST_S:g} from now on"
             )
         return (
             f"node {node} with {memory} MB is not allowed: beside {nodes.assigned[node]} other "
@@ -190,9 +217,13 @@ def _longer(values: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate((values, np.zeros_like(values)))
 
 
-def _placement(action: Any) -> tuple[int, int]:
-    if isinstance(action, (tuple, list)) and len(action) == 2:
-        node, memory = action
-        if is_whole(node) and is_whole(memory):
-            return int(node), int(memory)
-    raise InvalidAction(f"action {action!r} is not allowed: (node, memory in MB)")
+def _placement(action: Any) -> tuple[int, int, float]:
+    if isinstance(action, (tuple, list)) and len(action) in (2, 3):
+        node, memory, *rest = action
+        (not_before,) = rest or (-math.inf,)
+        is_time = isinstance(not_before, (float, np.floating)) or is_whole(not_before)
+        if is_whole(node) and is_whole(memory) and is_time:
+            return int(node), int(memory), float(not_before)
+    raise InvalidAction(
+        f"action {action!r} is not allowed: (node, memory in MB) or (node, memory, not_before)"
+    )

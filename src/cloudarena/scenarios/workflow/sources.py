@@ -28,10 +28,17 @@ from cloudarena.workloads.workflow_alibaba2018 import (
     WORKERS,
     load_alibaba2018_workflows,
 )
-from cloudarena.workloads.workflow_arrivals import at_once, by_invocations, by_law
+from cloudarena.workloads.workflow_alibaba2018 import not_told as alibaba2018_not_told
+from cloudarena.workloads.workflow_arrivals import (
+    arrivals_not_told,
+    at_once,
+    by_invocations,
+    by_law,
+    invoked,
+)
 from cloudarena.workloads.workflow_dax import read_dax
 from cloudarena.workloads.workflow_files import load_workflow_file, read_workflow_file
-from cloudarena.workloads.workflow_shapes import draw_workflows
+from cloudarena.workloads.workflow_shapes import draw_workflows, shapes_not_told
 from cloudarena.workloads.workflow_template import (
     MOST_BYTES,
     MOST_MEMORY,
@@ -40,10 +47,17 @@ from cloudarena.workloads.workflow_template import (
     WorkflowTemplate,
     workflow_template,
 )
-from cloudarena.workloads.workflow_timed import template_of
+from cloudarena.workloads.workflow_timed import documents_as_templates
 from cloudarena.workloads.workflow_wfformat import read_wfformat
-from cloudarena.workloads.workflows import WorkflowMix, WorkflowWorkload, lay_out
+from cloudarena.workloads.workflows import (
+    SINGLE_CORE_SPEED,
+    WorkflowMix,
+    WorkflowWorkload,
+    lay_out,
+)
 
+NotTold = tuple[tuple[str, str], ...]
+"""What a source does not tell, and where it comes from: rows of a column and words."""
 Arrival = Annotated[float, Field(ge=0, le=LONGEST_TIME)]
 Resources = Literal["azure-like", "one-core"]
 Law = Literal["even", "poisson", "bursty", "diurnal"]
@@ -106,6 +120,10 @@ class Inline(Spec):
         arrivals = [workflow.arrival for workflow in self.workflows]
         return lay_out(self.made(), arrivals, np.arange(len(arrivals)))
 
+    def not_told(self, seed: int) -> NotTold:
+        """All of it stands in the spec."""
+        return ()
+
 
 def _list_or_law(arrivals: Any) -> str:
     """How arrivals are written; error messages leave words in angle brackets out."""
@@ -164,6 +182,12 @@ class Templates(Spec):
             which = stream(seed, "templates").integers(0, len(made), len(self.arrivals)).tolist()
         return lay_out(made, self.arrivals, which)
 
+    def not_told(self, seed: int) -> NotTold:
+        """Arrivals may be drawn by a law."""
+        if not isinstance(self.arrivals, str):
+            return ()
+        return (("arrivals", arrivals_not_told(self.workflows, self.arrivals, self.rate, seed)),)
+
 
 class WorkflowFile(Spec):
     """A file in neutral form, as ``cloudarena trace convert`` writes it."""
@@ -174,6 +198,10 @@ class WorkflowFile(Spec):
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Reads the file; the same for every seed."""
         return load_workflow_file(self.path)
+
+    def not_told(self, seed: int) -> NotTold:
+        """What the source of the file did not tell."""
+        return read_workflow_file(self.path).not_told
 
 
 class Documents(Spec):
@@ -192,17 +220,20 @@ class Documents(Spec):
 
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Reads the files, and draws the rest."""
-        read = read_dax if self.source == "dax" else read_wfformat
-        speed = int(single_core_speed)
-        made = [
-            template_of(
-                read(path), stream(seed, f"resources/{number}"), self.resources, speed, str(path)
-            )
-            for number, path in enumerate(self.paths)
-        ]
+        made, _ = self._read(seed, int(single_core_speed))
         if self.workflows is None:
             return _laid_out(at_once(made))
         return _laid_out(by_law(made, self.workflows, seed, self.arrivals, self.rate))
+
+    def not_told(self, seed: int) -> NotTold:
+        """Memory and parallelism, as far as the files lack them, and arrivals."""
+        _, told = self._read(seed, SINGLE_CORE_SPEED)
+        words = arrivals_not_told(self.workflows, self.arrivals, self.rate, seed)
+        return (*told, ("arrivals", words))
+
+    def _read(self, seed: int, speed: int) -> tuple[list[WorkflowTemplate], NotTold]:
+        read = read_dax if self.source == "dax" else read_wfformat
+        return documents_as_templates(read, self.paths, self.resources, speed, seed)
 
 
 class Alibaba2018(Spec):
@@ -227,6 +258,10 @@ class Alibaba2018(Spec):
             self.machine_memory_mb,
             int(single_core_speed),
         )
+
+    def not_told(self, seed: int) -> NotTold:
+        """Parallelism, memory in MB and data."""
+        return alibaba2018_not_told(self.workers, self.machine_memory_mb)
 
 
 class AzureFunctions(Spec):
@@ -253,6 +288,14 @@ class AzureFunctions(Spec):
                 self.minutes,
                 self.spread,
             )
+        )
+
+    def not_told(self, seed: int) -> NotTold:
+        """What the source of the templates did not tell, and instants within a minute."""
+        told = read_workflow_file(self.templates).not_told
+        return (
+            *(row for row in told if row[0] != "arrivals"),
+            ("arrivals", invoked(self.spread, seed)),
         )
 
 
@@ -285,6 +328,10 @@ class Shapes(Spec):
                 single_core_speed=int(single_core_speed),
             )
         )
+
+    def not_told(self, seed: int) -> NotTold:
+        """All of it is drawn."""
+        return shapes_not_told(seed)
 
 
 def _laid_out(mix: WorkflowMix) -> WorkflowWorkload:

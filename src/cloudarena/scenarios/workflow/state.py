@@ -21,7 +21,8 @@ class Function(NamedTuple):
     number: int
     """Its number among all functions, by the arrival of workflows."""
     workflow: int
-    """The place of its workflow in the list of workflows, as they are named there."""
+    """Its workflow: the number that tables have, or, where workflows have names of text there,
+    the place of its name among them in alphabetical order."""
     function: int
     """Its number in its workflow."""
     computation: int
@@ -94,7 +95,7 @@ class Demand(NamedTuple):
     """The workflows as the workload has them."""
 
     arrival: NDArray[np.float64]  # (workflows,)
-    place: NDArray[np.int64]  # (workflows,): in the order of their names
+    place: NDArray[np.int64]  # (workflows,): what policies see as the number of each
     rank: NDArray[np.int64]  # (workflows,): how many functions those before it have
     first_function: NDArray[np.int64]
     workflow: NDArray[np.int64]  # (functions,)
@@ -150,6 +151,7 @@ PLACEMENT = np.dtype(
     [
         ("memory", np.int64),
         ("submission", np.float64),
+        ("not_before", np.float64),  # until when it was held back, at least; minus infinity
         ("cold_start", np.float64),
         ("transfer", np.float64),
         ("creation", np.float64),
@@ -191,6 +193,7 @@ CLOCK = np.dtype(
         ("moments", np.int64),
         ("node", np.int64),  # the last action, for the message when it is not allowed
         ("memory", np.int64),
+        ("not_before", np.float64),
     ]
 )
 

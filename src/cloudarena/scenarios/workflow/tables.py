@@ -178,6 +178,7 @@ def _where(run: WorkflowSimulation, chosen: Any) -> dict[str, Any]:
         **columns,
         "numa_node": pa.array(numa_node, mask=missing),
         "memory": pa.array(world.placements["memory"][chosen], mask=missing),
+        "not_before": _or_null(world.placements["not_before"][chosen]),
     }
 
 

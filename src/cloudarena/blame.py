@@ -1,0 +1,132 @@
+"""What a policy raises, as one line that names the policy, its file and its line."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from cloudarena.errors import CloudarenaError, Ended, PolicyError
+
+FAULTS = (Exception, SystemExit, GeneratorExit)
+"""What a policy can raise by itself; an interrupt by the user is not its fault."""
+WRITES = "it writes to an array that it is shown: those are read-only"
+READ_ONLY = (
+    "assignment destination is read-only",
+    "output array is read-only",
+    "sort array is read-only",
+    "array is read-only",
+    "cannot set WRITEABLE flag to True of this array",
+    "cannot modify read-only memory",
+)
+"""What NumPy says of a write to an array that is read-only."""
+LONGEST = 300
+"""Characters of an exception's words that are shown."""
+
+
+def asked(policy: Any, decision: Any) -> Any:
+    """What a policy decides; what it raises becomes a PolicyError."""
+    try:
+        return policy(decision)
+    except FAULTS as error:
+        raise fault_of(policy, error) from error
+
+
+@contextmanager
+def blamed(policy: Any, name: str | None = None) -> Iterator[None]:
+    """Makes a PolicyError of what a policy's code raises in the block."""
+    try:
+        yield
+    except FAULTS as error:
+        raise fault_of(policy, error, name) from error
+
+
+def fault_of(policy: Any, error: BaseException, name: str | None = None) -> BaseException:
+    """The PolicyError for what a policy raised; the error itself if it is none of a user's.
+
+    Its ``details`` are the whole traceback, which comes along from other processes too.
+    """
+    if isinstance(error, (CloudarenaError, Ended)) or is_built_in(policy):
+        return error
+    fault = policy_error(name or name_of(policy), place_of(policy, error), words_of(error))
+    fault.details = "".join(traceback.format_exception(error))
+    return fault
+
+
+def policy_error(name: str, place: str, words: str) -> PolicyError:
+    """One line: the policy, where, what."""
+    return PolicyError(f"policy {name} ({place}): {words}" if place else f"policy {name}: {words}")
+
+
+def words_of(error: BaseException) -> str:
+    """What went wrong, on one line."""
+    text = " ".join(str(error).split())
+    if len(text) > LONGEST:
+        text = text[:LONGEST] + " …"
+    if isinstance(error, (ValueError, TypeError)) and text.endswith(READ_ONLY):
+        return WRITES
+    if isinstance(error, IndexError) and text:
+        return text
+    kind = type(error).__name__
+    return f"{kind}: {text}" if text else kind
+
+
+def place_of(policy: Any, error: BaseException | None = None) -> str:
+    """File and line: of the innermost part of the policy's file that raised, or of its head."""
+    code = code_of(policy)
+    if code is None:
+        return ""
+    line = code.co_firstlineno
+    for frame, at in traceback.walk_tb(error.__traceback__ if error else None):
+        if _is_of(frame.f_code, code):
+            line = at
+    return written_place(code.co_filename, line)
+
+
+def _is_of(raised: CodeType, code: CodeType) -> bool:
+    """Whether code stands in a policy's file, or is the policy as it was compiled elsewhere."""
+    if raised.co_filename == code.co_filename:
+        return True
+    same_file = Path(raised.co_filename).name == Path(code.co_filename).name
+    return same_file and raised.co_name == code.co_name
+
+
+def written_place(file: str, line: int) -> str:
+    """A file, from here if it is beneath the current folder, and a line."""
+    path = Path(file)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    return f"{path}:{line}"
+
+
+def code_of(policy: Any) -> CodeType | None:
+    """The code of a function, or of what a class or an object of it does when called."""
+    function = getattr(policy, "function", policy)
+    function = getattr(function, "func", function)  # of a functools.partial
+    holders = [function]
+    if inspect.isclass(function):
+        holders = [vars(function).get(name) for name in ("__init__", "__call__")]
+    elif not inspect.isroutine(function):
+        holders = [type(function).__call__ if callable(function) else None]
+    for holder in holders:
+        code = getattr(inspect.unwrap(holder), "__code__", None)
+        if isinstance(code, CodeType):
+            return code
+    return None
+
+
+def is_built_in(policy: Any) -> bool:
+    """Whether a policy is one of the package: its faults are not the user's."""
+    function = getattr(policy, "function", policy)
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return str(module).startswith("cloudarena.")
+
+
+def name_of(policy: Any) -> str:
+    """What to call a policy."""
+    name = getattr(policy, "name", None) or getattr(policy, "__name__", None)
+    return str(name or type(policy).__name__)

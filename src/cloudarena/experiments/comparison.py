@@ -1,0 +1,318 @@
+"""What was measured of several policies, and what can be said of it.
+
+All verdicts, in a terminal, on a page and in JSON, come from here, and all rest on the same
+family of paired tests (``pairs``). Service comes first: who leaves more of the work undone than
+another is out of the running, whatever else it saves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.contract import Metric, Scenario, TradeOff
+from cloudarena.experiments.estimates import (
+    ROUNDING,
+    Estimate,
+    interval,
+)
+from cloudarena.experiments.pairs import Family, Pair, is_fixed, make_family
+from cloudarena.measures import UNSERVED
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Verdict = Literal["better", "worse", "no difference", ""]
+DECISIVE_SHARE = 0.5
+"""Who leaves so much more of the work undone in each of several runs needs no test."""
+NEGLIGIBLE_SHARE = 0.001
+"""Where no test can tell who serves less, a larger part of the work than this is a doubt."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was measured, and what can be said of it."""
+
+    scenario: Scenario
+    policies: tuple[str, ...]
+    seed: int
+    values: dict[str, NDArray[np.float64]]
+    """For each metric an array of (policies, replications); NaN where there is no value."""
+    samples: dict[str, dict[str, pa.Table]]
+    """For each policy the tables of its first replication that the scenario's plots need."""
+    bounds: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """For metrics that have some, which values are lower bounds, since work had not finished."""
+    saw: dict[str, str] = field(default_factory=dict)
+    """What a policy looked at that no real decider knows."""
+    ignore_service: bool = False
+    """Whether a policy may win that leaves more work undone than another."""
+    service_margin: float = 0.0
+    """The part of the work by which a policy may leave more undone than another and still win."""
+
+    @property
+    def replications(self) -> int:
+        """How often each policy ran."""
+        return int(next(iter(self.values.values())).shape[1])
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether all replications of each policy gave the same numbers."""
+        return all(self.is_fixed(policy) for policy in self.policies)
+
+    def is_fixed(self, policy: str) -> bool:
+        """Whether all replications of a policy gave the same numbers, in every metric."""
+        return is_fixed(self.values, self.policies.index(policy))
+
+    @cached_property
+    def family(self) -> Family:
+        """All pairs of policies in all metrics, tested together."""
+        judged = [metric.name for metric in self.scenario.measures if metric.better]
+        important = (self.scenario.headline, UNSERVED)
+        decisive = {UNSERVED: DECISIVE_SHARE}
+        return make_family(self.values, self.bounds, judged, important, decisive)
+
+    def estimate(self, policy: str, metric: str) -> Estimate:
+        """The mean of a metric under a policy, over the replications in which it has a value."""
+        k = self.policies.index(policy)
+        row = self.values[metric][k]
+        mean, low, high = interval(row[~np.isnan(row)])
+        return (
+            Estimate(mean, low, math.inf)
+            if self.is_bounded(policy, metric)
+            else Estimate(mean, low, high)
+        )
+
+    def counted(self, policy: str, metric: str) -> int:
+        """In how many replications a policy has a value of a metric."""
+        return int((~np.isnan(self.values[metric][self.policies.index(policy)])).sum())
+
+    def is_bounded(self, policy: str, metric: str) -> bool:
+        """Whether the mean of a metric is a lower bound: in some run work had not finished."""
+        flags = self.bounds.get(metric)
+        return flags is not None and bool(flags[self.policies.index(policy)].any())
+
+    def pair(self, policy: str, metric: str, against: str | None = None) -> Pair:
+        """A policy against another, by default against the first."""
+        other = 0 if against is None else self.policies.index(against)
+        return self.family.pair(metric, self.policies.index(policy), other)
+
+    def difference(self, policy: str, metric: str, against: str | None = None) -> Estimate:
+        """The mean paired difference from another policy, by default from the first.
+
+        The interval is at the level at which the pair was tested, so it leaves out zero exactly
+        where there is a verdict.
+        """
+        return self.pair(policy, metric, against).difference
+
+    def verdict(self, policy: str, metric: Metric, against: str | None = None) -> Verdict:
+        """Whether a policy is better than another, by default the first.
+
+        It says nothing where the metric has no direction, after one replication, where one of the
+        two has no value in some replication, and where unfinished work could turn it.
+        """
+        other = self.policies[0] if against is None else against
+        if metric.better is None or policy == other:
+            return ""
+        pair = self.pair(policy, metric.name, other)
+        if pair.sign:
+            return "better" if (pair.sign > 0) == (metric.better == "higher") else "worse"
+        is_known = not (pair.difference.is_at_least or pair.difference.is_at_most)
+        is_known = is_known and not math.isnan(pair.difference.mean)
+        return "no difference" if pair.basis != "none" and is_known else ""
+
+    @property
+    def service(self) -> Metric | None:
+        """The metric of the work that is left undone, if the scenario has it."""
+        return next((one for one in self.scenario.measures if one.name == UNSERVED), None)
+
+    @cached_property
+    def out_of_the_running(self) -> tuple[str, ...]:
+        """The policies that surely leave more of the work undone than another.
+
+        After one replication nothing can be tested: then these are the policies that left more
+        undone by a part of the work that is not negligible.
+        """
+        metric = self.service
+        if metric is None or self.ignore_service:
+            return ()
+        if self.replications == 1:
+            return self._less_served()
+        beaten = (one for one in self.policies if self._is_beaten(one, metric))
+        return tuple(one for one in beaten if self.share_unserved(one) > self._most_unserved())
+
+    @cached_property
+    def perhaps_less_served(self) -> tuple[str, ...]:
+        """The policies in the running that left more undone, which may be chance: none can win."""
+        if self.ignore_service:
+            return ()
+        return tuple(one for one in self._less_served() if one not in self.out_of_the_running)
+
+    def share_unserved(self, policy: str) -> float:
+        """The mean part of the work that a policy left undone."""
+        return self.estimate(policy, UNSERVED).mean
+
+    def leaders(self, metric: Metric) -> tuple[str, ...]:
+        """The best policy, and all that cannot be told from it.
+
+        Who is out of the running, or has no value in some replication, does not lead. Where lower
+        is better, a bound is never the best, but may be what the best cannot be told from.
+        """
+        eligible = self._eligible(metric)
+        pool = [
+            one
+            for one in eligible
+            if metric.better == "higher" or not self.is_bounded(one, metric.name)
+        ]
+        if not pool or metric.better is None:
+            return ()
+        sign = 1.0 if metric.better == "higher" else -1.0
+        best = max(pool, key=lambda one: sign * self.estimate(one, metric.name).mean)
+        # Of several that are the same up to rounding, the first.
+        best = next(
+            one for one in pool if one == best or self.difference(one, metric.name, best).mean == 0
+        )
+        others = [one for one in eligible if one != best]
+        return (best, *(one for one in others if not self._is_beaten(one, metric, eligible)))
+
+    def starred(self, metric: Metric) -> tuple[str, ...]:
+        """The leaders, where others differ from them; none after one replication.
+
+        The one that wins by the headline is starred in any case.
+        """
+        leaders = self.leaders(metric)
+        if not leaders or self.replications == 1:
+            return ()
+        if metric.name == self.scenario.headline and self.winner(metric):
+            return leaders
+        behind = [one for one in self.policies if one not in leaders]
+        differs = any(self.verdict(one, metric, leaders[0]) != "no difference" for one in behind)
+        return leaders if differs else ()
+
+    def winner(self, metric: Metric) -> str | None:
+        """The policy that is better than all others in the running, if there is one.
+
+        A policy does not win if another in the running has no value of the metric, nor if it may
+        serve less than another.
+        """
+        leaders = self.leaders(metric)
+        in_running = len(self.policies) - len(self._out(metric))
+        if len(leaders) != 1 or self.replications == 1 or len(self.policies) == 1:
+            return None
+        if len(self._eligible(metric)) < in_running or leaders[0] in self.perhaps_less_served:
+            return None
+        return leaders[0]
+
+    def front(self, trade_off: TradeOff) -> tuple[str, ...]:
+        """The policies on the Pareto front of two metrics, by their means, from low x to high x.
+
+        On the front is who is better in one metric than everyone who is as good in the other, and
+        not the same as an earlier one. Nobody is on it who is out of the running, who has no
+        value, or of whom only a bound is known where lower is better.
+        """
+        metrics = {metric.name: metric for metric in self.scenario.measures}
+        pair = [metrics[name] for name in (trade_off.x, trade_off.y)]
+        policies = [
+            one
+            for one in self.policies
+            if all(one in self._eligible(metric) for metric in pair)
+            and not any(m.better != "higher" and self.is_bounded(one, m.name) for m in pair)
+        ]
+        means = [[self.estimate(one, metric.name).mean for one in policies] for metric in pair]
+        x, y = (
+            _merged(np.array(values)) * (-1.0 if metric.better == "higher" else 1.0)
+            for metric, values in zip(pair, means, strict=True)
+        )
+        on_front, lowest = [], math.inf
+        for k in np.lexsort((y, x)):
+            if y[k] < lowest:
+                on_front.append(int(k))
+                lowest = y[k]
+        return tuple(policies[k] for k in sorted(on_front, key=lambda k: means[0][k]))
+
+    def conclusion(self, metric_name: str | None = None) -> str:
+        """What came out, in a sentence or a few: a winner, or that there is none, and why."""
+        return " ".join(self.sentences(metric_name))
+
+    def sentences(self, metric_name: str | None = None) -> list[str]:
+        """The sentences of the conclusion, of which the first is the answer."""
+        from cloudarena.experiments.conclusion import conclude
+
+        name = metric_name or self.scenario.headline
+        return conclude(self, next(m for m in self.scenario.measures if m.name == name))
+
+    def table(self) -> pa.Table:
+        """One row per policy and replication, one column per metric; null where it has no value.
+
+        For metrics with bounds there is a column ``<metric>_is_at_least``.
+        """
+        import pyarrow as pa
+
+        count = self.replications
+        return pa.table(
+            {
+                "policy": np.repeat(np.array(self.policies), count),
+                "seed": np.tile(self.seed + np.arange(count), len(self.policies)),
+                **{
+                    name: pa.array(values.ravel(), from_pandas=True)
+                    for name, values in self.values.items()
+                },
+                **{f"{name}_is_at_least": flags.ravel() for name, flags in self.bounds.items()},
+            }
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """All estimates and verdicts as plain values for JSON."""
+        from cloudarena.experiments.conclusion import comparison_summary
+
+        return comparison_summary(self)
+
+    def _out(self, metric: Metric) -> tuple[str, ...]:
+        """Who cannot lead in a metric for leaving work undone; in the share itself, all can."""
+        return () if metric.name == UNSERVED else self.out_of_the_running
+
+    def _eligible(self, metric: Metric) -> list[str]:
+        """Who can lead in a metric."""
+        out, runs = self._out(metric), self.replications
+        return [
+            one
+            for one in self.policies
+            if one not in out and self.counted(one, metric.name) == runs
+        ]
+
+    def _is_beaten(self, policy: str, metric: Metric, by: list[str] | None = None) -> bool:
+        others = (one for one in by or self.policies if one != policy)
+        return any(self.verdict(policy, metric, other) == "worse" for other in others)
+
+    def _most_unserved(self) -> float:
+        """The share of the best policy, with the margin: who leaves more undone cannot win."""
+        least = float(np.nanmin([self.share_unserved(one) for one in self.policies]))
+        return least + self.service_margin * (1 + ROUNDING)
+
+    def _less_served(self) -> tuple[str, ...]:
+        """The policies whose mean share is not known, or above the lowest and not negligibly so."""
+        if self.service is None:
+            return ()
+        shares = {
+            one: self.share_unserved(one)
+            if self.counted(one, UNSERVED) == self.replications
+            else math.inf
+            for one in self.policies
+        }
+        limit = min(shares.values()) + max(NEGLIGIBLE_SHARE, self.service_margin) * (1 + ROUNDING)
+        return tuple(one for one, share in shares.items() if share > limit or share == math.inf)
+
+
+def _merged(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values, of which those that are the same up to rounding are the lowest of them."""
+    order = np.argsort(values, kind="stable")
+    merged = values.copy()
+    for before, k in pairwise(order):
+        if values[k] - merged[before] <= ROUNDING * max(abs(values[k]), abs(merged[before])):
+            merged[k] = merged[before]
+    return merged

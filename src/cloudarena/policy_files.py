@@ -1,0 +1,65 @@
+"""What stands after a policy's name, and policies in files of users."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from cloudarena.blame import FAULTS, words_of
+from cloudarena.errors import PolicyError, nearest
+from cloudarena.yaml_text import parse_yaml
+
+
+def settings_of(name: str, settings: list[str], known: list[str]) -> dict[str, Any]:
+    """The values of texts such as ``margin=1.3``, for the parameters that a policy has."""
+    values = {}
+    for setting in settings:
+        key, separator, value = setting.partition("=")
+        if not separator or key not in known:
+            allowed = ", ".join(f"{one}=..." for one in known) or "none"
+            raise PolicyError(
+                f"policy {name}: {setting!r} is not allowed: {allowed}.{nearest(key, known)}"
+            )
+        try:
+            values[key] = parse_yaml(value)
+        except ValueError:
+            raise PolicyError(
+                f"policy {name}: {setting!r} is not allowed: the value is not YAML"
+            ) from None
+    return values
+
+
+def load_function(path: Path, name: str) -> Any:
+    """A name from a Python file of the user's."""
+    if not path.is_file():
+        raise PolicyError(f"policy: {path} does not exist")
+    module_name = f"cloudarena_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise PolicyError(f"policy: {path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except FAULTS as error:
+        raise _not_loaded(path, error) from error
+    if not hasattr(module, name):
+        names = [key for key, value in vars(module).items() if callable(value)]
+        raise PolicyError(f"policy: {path} has no {name!r}.{nearest(name, names)}")
+    return getattr(module, name)
+
+
+def _not_loaded(path: Path, error: BaseException) -> PolicyError:
+    """What is wrong with a file, and in which line of it."""
+    lines = [
+        at
+        for frame, at in traceback.walk_tb(error.__traceback__)
+        if Path(frame.f_code.co_filename) == path
+    ]
+    place = f"{path}:{lines[-1]}" if lines else str(path)
+    fault = PolicyError(f"policy: {place} cannot be loaded: {words_of(error)}")
+    fault.details = "".join(traceback.format_exception(error))
+    return fault

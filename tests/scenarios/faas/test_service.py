@@ -1,0 +1,240 @@
+"""Work that is left undone is never a win: in metrics, in verdicts by them, and in rewards."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.scenarios.faas.cases import column, function, scenario
+
+import cloudarena
+from cloudarena import simulate
+from cloudarena.measures import AtLeast
+from cloudarena.scenarios.faas.observe import REWARDS, FaasObserver
+from cloudarena.scenarios.faas.responses import Responses
+
+SMALL = {"duration_s": 60, "devices.count": 30}
+
+
+def lazy(nodes, replica, rng):
+    """No node, ever."""
+    return -1
+
+
+def test_who_serves_nothing_has_nothing_to_show():
+    spec = cloudarena.load("faas/edge-energy", SMALL)
+    metrics = simulate(spec, lazy).metrics
+    assert metrics["completed"] == 0
+    assert metrics["unserved_share"] == 1.0
+    for name in ("energy_j_per_invocation", "cold_start_share", "queueing_share"):
+        assert math.isnan(metrics[name]), name
+    for name in ("mean", "p50", "p95", "p99"):
+        assert isinstance(metrics[f"response_{name}_s"], AtLeast)
+        assert metrics[f"response_{name}_s"] > 1.0
+    assert spec.highlights[0] == "unserved_share"
+
+
+def test_all_that_was_left_undone_counts():
+    rejecting = simulate(scenario(function(10.0, queue_limit=2), duration_s=9.5)).metrics
+    assert (rejecting["rejected"], rejecting["unfinished"]) == (7, 3)
+    assert rejecting["unserved_share"] == 1.0
+    impatient = simulate(scenario(function(3.0, timeout_s=4.0), duration_s=10)).metrics
+    assert impatient["unserved_share"] == 0.9  # five given up, four unfinished, one answered
+    none = simulate(scenario(function(requests={"kind": "none"}))).metrics
+    assert none["unserved_share"] == 0.0
+    assert math.isnan(none["response_mean_s"])
+
+
+def test_unfinished_requests_have_waited_until_the_end():
+    # One worker, 4 s each, a request a second for 10 s: two are answered, after 4 and 7 s.
+    metrics = simulate(scenario(function(4.0), duration_s=10)).metrics
+    waited = [8, 7, 6, 5, 4, 3, 2, 1]
+    assert metrics["response_mean_s"] == pytest.approx(np.mean([4, 7, *waited]))
+    assert metrics["response_p95_s"] == 8.0
+    assert isinstance(metrics["response_p95_s"], AtLeast)
+    rows = simulate(scenario(function(4.0), duration_s=10)).tables["functions"].to_pylist()
+    assert rows[0]["response_p95_s"] == 8.0
+    assert rows[1]["response_p95_s"] is None  # of the row idle
+
+
+def product_limit(ended, waited):
+    """The product-limit estimate by its definition: times, and the share that takes longer."""
+    share, steps = 1.0, []
+    for time in sorted(set(ended)):
+        at_risk = sum(t >= time for t in ended) + sum(t >= time for t in waited)
+        share *= 1.0 - ended.count(time) / at_risk
+        steps.append((time, share))
+    return steps
+
+
+def least(values, level):
+    """The least of rising values that at least this share do not exceed."""
+    return values[math.ceil(level * len(values)) - 1]
+
+
+@given(
+    ended=st.lists(st.integers(1, 30).map(float), min_size=30, max_size=60),
+    waited=st.lists(st.integers(1, 10).map(float), max_size=3),
+)
+def test_response_times_are_the_product_limit_estimate(ended, waited):
+    times = Responses().times_s(np.array(ended), np.array(waited))
+    if not waited:
+        assert times.mean == pytest.approx(np.mean(ended))
+        assert times[1:] == pytest.approx(tuple(np.quantile(ended, (0.5, 0.95, 0.99))))
+        return
+    steps = product_limit(ended, waited)
+    if len(waited) / (len(ended) + len(waited)) <= 0.05 and max(ended) >= max(waited):
+        before, mean = 1.0, 0.0
+        for time, share in steps:
+            mean, before = mean + (before - share) * time, share
+        assert not isinstance(times.mean, AtLeast)
+        assert times.mean == pytest.approx(mean)
+    for level, found in ((0.5, times.p50), (0.95, times.p95), (0.99, times.p99)):
+        share = len(waited) / (len(ended) + len(waited))
+        known = [time for time, left in steps if left <= 1.0 - level + 1e-9]
+        if level <= 1.0 - share and known:
+            assert (type(found), found) == (float, known[0])
+        else:
+            assert (type(found), found) == (AtLeast, least(sorted([*ended, *waited]), level))
+
+
+def test_times_that_were_counted_are_estimated_alike():
+    rng = np.random.default_rng(1)
+    ended, waited = rng.exponential(size=4000), rng.uniform(0, 1, size=30)
+    exact = Responses().times_s(ended, waited)
+    counted = Responses()
+    counted.add(ended[:3000], np.zeros(3000, np.int32))
+    found = counted.times_s(ended[3000:], waited)
+    assert found == pytest.approx(exact, rel=1e-3)
+    assert counted.times_s(ended[3000:], waited, function=0) == found
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+def test_no_reward_is_for_doing_nothing(reward):
+    spec = cloudarena.load("faas/edge-energy", SMALL)
+    observer = FaasObserver(spec, reward)
+    values = []
+    for policy in (lazy, "energy-efficiency"):
+        run, decide = spec.start(0), spec.book.resolve(policy)
+        assert math.isfinite(observer.value(run))
+        while run.decision is not None:
+            run.apply(decide(run.decision))
+            assert math.isfinite(observer.value(run))
+        values.append(observer.value(run))
+    assert values[0] < values[1]
+
+
+def test_the_minimum_of_per_request_stays():
+    rule = {"by": "per-request", "minimum": 2, "maximum": 4, "expiry_s": 10.0}
+    spec = scenario(function(1.0, rate=0.02, scaling=rule, start_s=3.0), duration_s=500)
+    result = simulate(spec)
+    assert result.metrics["replicas_mean"] == 2.0
+    assert result.metrics["cold_starts"] == 1  # the first, at 0 s
+    # What is beyond the minimum still ends.
+    more = {**rule, "minimum": 1, "start": 3}
+    result = simulate(scenario(function(1.0, rate=0.02, scaling=more), duration_s=100))
+    assert column(result, "replicas", "stopped_s").count(None) == 1
+    assert result.metrics["cold_starts"] == 0
+
+
+def test_all_who_waited_for_room_get_a_replica_when_it_comes(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("inter_arrival_s\n60\n10\n10\n10\n")
+    wide = {"cpu_millicores": 4000}
+    until = {"by": "average-requests", "minimum": 0, "start": 1, "interval_s": 100, "maximum": 1}
+    first = function(name="g", requests={"kind": "none"}, image=wide, scaling=until)
+    work = function(
+        10.0,
+        requests={"kind": "recorded", "path": str(path)},
+        image={"use": {"cpu": 0.25}},
+        scaling={"by": "per-request", "minimum": 0, "maximum": 10},
+        start_s=2.0,
+        memory_bound=0.0,
+    )
+    result = simulate(scenario(first, work, duration_s=200))
+    # The first function gives the node back at 100 s; a start takes 2 s, an execution 10.
+    assert column(result, "invocations", "finish_s") == [112.0] * 4
+
+
+def test_a_replica_that_starts_has_as_many_workers_as_others():
+    """Up to the workers of all replicas that there may be, requests wait and are not rejected."""
+    rule = {"by": "per-request", "minimum": 0, "maximum": 1}
+    work = function(
+        50.0, rate=1.0, workers=3, scaling=rule, start_s=20.0, image={"use": {"cpu": 0}}
+    )
+    metrics = simulate(scenario(work, duration_s=10)).metrics
+    assert (metrics["unfinished"], metrics["rejected"]) == (3, 7)
+
+
+def test_containers_start_as_they_were_measured():
+    work = {**function(rate=0.001), "scaling": {"minimum": 4}, "image": function()["image"]}
+    del work["start_s"]
+    spec = scenario(work, devices={"types": {"rpi3": 1, "nano": 1, "nuc": 1, "xeoncpu": 1}})
+
+    def by_turns(nodes, replica, rng):
+        return replica.number
+
+    started = column(simulate(spec, by_turns), "replicas", "starting_time_s")
+    # The published bounds by device, in seconds.
+    bounds = [(2.5, 24.7), (1.5, 2.9), (1.4, 3.2), (5.1, 8.3)]
+    assert all(low < time < high for time, (low, high) in zip(started, bounds, strict=True))
+    assert len({*started}) == 4
+    same = simulate(spec, lambda nodes, replica, rng: 3 - replica.number)
+    other = column(same, "replicas", "starting_time_s")
+    assert other != started  # another device, another law
+    fixed = scenario({**work, "start_s": 1.5}, devices={"types": {"rpi3": 1}})
+    assert set(column(simulate(fixed), "replicas", "starting_time_s")) == {1.5}
+
+
+def test_the_published_functions_of_the_catalogue_start_by_device():
+    for name in ("edge-energy", "city-1000", "urban-sensing"):
+        spec = cloudarena.load(f"faas/{name}")
+        assert all(function.start_s is None for function in spec.functions)
+
+
+def test_figures_that_cannot_be_compared_are_marked():
+    spec = cloudarena.load(
+        {
+            "scenario": "faas",
+            "duration_s": 10,
+            "devices": {"types": {"xeongpu": 1, "nuc": 1}},
+            "functions": [{"name": "python-pi", "scaling": {"minimum": 5}}],
+        }
+    )
+    rows = simulate(spec, "first-fit").tables["replicas"].to_pylist()
+    notes = {row["node"]: row["note"] for row in rows}
+    assert notes == {
+        "xeongpu-0": "measured with a larger input than on other devices",
+        "nuc-0": None,
+    }
+
+
+def drawn(spec):
+    """What each request of each function drew: arrival, execution and response times."""
+    rows = simulate(spec, "first-fit", 3, record="full").tables["invocations"].to_pylist()
+    names = ("arrival_s", "executed_s", "response_s")
+    return {(row["function"], row["request"]): [row[name] for name in names] for row in rows}
+
+
+@pytest.mark.parametrize("topology", ["none", "industrial-iot"])
+def test_the_order_of_functions_changes_no_draw(topology):
+    image = {"execution": {"law": "exponential", "mean_s": 0.4}, "cpu_millicores": 500}
+    poisson = {"kind": "poisson", "rate": 2.0}
+    three = [function(name=name, requests=poisson, image=image, workers=9) for name in "fgh"]
+    for work in three:
+        del work["start_s"]
+    changes = {
+        "contention": {"model": "none"},
+        "topology": topology,
+        "network": {"requests": topology != "none", "copies": 1, "preloaded": True},
+    }
+    expected = drawn(scenario(*three, **changes))
+    found = drawn(scenario(*three[::-1], **changes))
+    assert expected.keys() == found.keys()
+    for key, values in expected.items():
+        for before, after in zip(values, found[key], strict=True):
+            assert after == (None if before is None else pytest.approx(before, rel=1e-9)), key
+    without = drawn(scenario(three[0], three[2], **changes))
+    if topology == "none":
+        assert without == {key: row for key, row in expected.items() if key[0] != "g"}
