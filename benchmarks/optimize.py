@@ -189,16 +189,19 @@ def methods(runs: int) -> str:
     truth = truth_model.estimate(truth_model.all_designs(), range(20_000)).mean
     truth[:, 1] = truth_model.mean_model(truth_model.all_designs())[:, 1]
     front = front_of(truth)
-    tried: dict[str, Callable[[ClusterModel, int], Any]] = {
-        "monte-carlo": lambda model, seed: monte_carlo(model, seed=seed),
-        "blind-pick, the best 1 %": lambda model, seed: blind_pick(model, seed=seed),
-        f"blind-pick, one of {len(front)}": lambda model, seed: blind_pick(
-            model, good=len(front), seed=seed
-        ),
-        "los, k = 1": lambda model, seed: los(model, seed=seed),
-        f"los, k = {len(front) // 2}": lambda model, seed: los(
-            model, at_least=len(front) // 2, seed=seed
-        ),
+    half = len(front) // 2
+
+    def by_first(method: Callable[..., Any], **options: Any) -> Callable[[ClusterModel, int], Any]:
+        return lambda model, seed: method(model, seed=seed, final_rule="first_objective", **options)
+
+    tried = {
+        "monte-carlo": by_first(monte_carlo),
+        "blind-pick, the best 1 %": by_first(blind_pick),
+        f"blind-pick, one of {len(front)}": by_first(blind_pick, good=len(front)),
+        "los, k = 1": by_first(los),
+        "los, k = 1, within 5 %": by_first(los, within="5%"),
+        f"los, k = {half}": by_first(los, at_least=half),
+        f"los, k = {half}, first look of 50": by_first(los, at_least=half, rough=50),
     }
     rows = []
     for name, method in tried.items():

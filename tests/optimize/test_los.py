@@ -82,10 +82,13 @@ def test_more_wanted_good_designs_need_more_selected():
 
 def test_much_noise_makes_los_say_so():
     problem = SyntheticProblem("flat", 200, noise=6.0)
-    selection = los(problem, at_least=5, replications=12)
+    selection = los(problem, replications=12)
     assert selection.noise > 0.5
     assert "LOS does not help here" in selection.remark
     assert "unreliable" in selection.omega
+    everything = los(problem, at_least=5, replications=12)
+    assert len(everything.selected) == 200
+    assert "too few to drop any design surely" in everything.remark
     assert los(SyntheticProblem("flat", 200, noise=0.1), replications=100).remark == ""
 
 

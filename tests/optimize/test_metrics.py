@@ -19,6 +19,7 @@ from cloudarena.optimize.metrics import (
     synthetic_metrics,
 )
 from cloudarena.optimize.metrics.ecga import ecga, marginal_product_model, repaired
+from cloudarena.optimize.metrics.information import at_least_so_high
 from cloudarena.optimize.metrics.regression import (
     cross_validated,
     exchange,
@@ -95,6 +96,18 @@ def test_without_correlation_alignment_is_luck(s, g, k):
     expected = hypergeom.sf(k - 1, n, g, s)
     assert metric_alignment(0.0, n, s, g, k) == pytest.approx(expected, rel=0.02, abs=2e-4)
     assert metric_alignment(0.0, 10, 10, 3, 3) == 1.0  # all are selected
+
+
+def test_a_correlation_is_taken_at_its_lower_limit():
+    # atanh 0.9 = 1.47222, less 1.6449 / 10 = 1.30773, of which tanh is 0.86370.
+    assert at_least_so_high(0.9, 103) == pytest.approx(0.86370, abs=1e-5)
+    assert at_least_so_high(0.05, 20) == 0.0
+    assert at_least_so_high(0.9, 3) == 0.0
+    assert at_least_so_high(1.0, 50) == pytest.approx(1.0)
+    table = synthetic_metrics(60, 20, factors=6, seed=2)
+    for step in reduce_metrics(table, keep=4, selected=10, good=5, at_least=4).steps:
+        careful = at_least_so_high(step.correlation, 60)
+        assert step.alignment == metric_alignment(careful, 60, 10, 5, 4)
 
 
 def test_two_ways_to_a_correlation():

@@ -295,6 +295,18 @@ def test_what_a_reduction_claims_of_unseen_strategies(factors, noise):
     assert_comes_true(hits, claims)
 
 
+@pytest.mark.parametrize(("s", "g", "k"), [(10, 5, 5), (10, 1, 1), (20, 5, 5)])
+def test_what_a_reduction_claims_where_good_and_selected_are_not_as_many(s, g, k):
+    """D3: a binomial claimed 0.95 where 0.89 to 0.92 came true."""
+    hits, claims = [], []
+    for seed in range(RUNS):
+        table = synthetic_metrics(200, 60, 20, noise=0.5, seed=seed)
+        reduction = reduce_metrics(table[:100], selected=s, good=g, at_least=k)
+        hits.append(reduction.hits(table[100:], s, g) >= k)
+        claims.append(reduction.alignment)
+    assert_comes_true(hits, claims)
+
+
 def test_a_selection_of_a_sample_is_good_relative_to_the_sample():
     space = Compositions(64, 7)
     model = ClusterModel(Compositions(20, 7))

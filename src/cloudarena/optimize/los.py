@@ -263,6 +263,11 @@ def _check_size(size: Size | int, designs: int) -> None:
 
 def _remark(look: Look, selected: int, designs: int, rough: int, replications: int) -> str:
     cost, whole = designs * rough + selected * replications, designs * replications
+    if selected == designs > 1:
+        return (
+            f"{rough} replications of each are too few to drop any design surely, so all are "
+            "selected, and the claim is no news."
+        )
     if cost >= whole:
         return (
             f"LOS does not help here: so much noise ({look.noise:.2g}) leaves {selected:,} designs "

@@ -20,6 +20,8 @@ from cloudarena.optimize.metrics.overlap import exact_alignment
 Conditional = Literal["ols", "thesis"]
 NEGLIGIBLE = 1e-12
 """Bounds nearer to 0 than this are taken as 0, so that slopes are finite or infinite."""
+ONE_SIDED = 1.6449
+"""The 95 % quantile of the normal distribution."""
 DRAWS = 4000
 """Of whole populations, when the alignment probability is simulated."""
 
@@ -83,6 +85,17 @@ def correlation_of(
     ratio = residual_variance / variance
     squared = 1.0 - ratio if conditional == "ols" else 1.0 / (1.0 + ratio)
     return math.sqrt(max(squared, 0.0))
+
+
+def at_least_so_high(correlation: float, strategies: int) -> float:
+    """The lower 95 % limit of a correlation that was estimated from so many strategies, or 0.
+
+    After Fisher, whose transform ``atanh`` of it is normal with variance ``1 / (n - 3)``.
+    """
+    if strategies <= 3:
+        return 0.0
+    turned = math.atanh(min(correlation, 1.0 - NEGLIGIBLE))
+    return max(math.tanh(turned - ONE_SIDED / math.sqrt(strategies - 3.0)), 0.0)
 
 
 def metric_alignment(

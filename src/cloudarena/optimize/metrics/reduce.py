@@ -26,7 +26,11 @@ from cloudarena.optimize.checks import (
     check_whole,
 )
 from cloudarena.optimize.metrics.ecga import ecga
-from cloudarena.optimize.metrics.information import information_bits, metric_alignment
+from cloudarena.optimize.metrics.information import (
+    at_least_so_high,
+    information_bits,
+    metric_alignment,
+)
 from cloudarena.optimize.metrics.regression import (
     PARTS,
     Fit,
@@ -47,7 +51,8 @@ class Step(NamedTuple):
 
     fit: Fit
     correlation: float
-    """Of score and prediction, which information and alignment follow from."""
+    """Of score and prediction, which information follows from, and alignment, if it is
+    cross-validated, from its lower 95 % limit."""
     residual_sd: float
     """Of the score that is left, in standard deviations of the score."""
     information_bits: float
@@ -140,8 +145,9 @@ def reduce_metrics(
         standardise: whether metrics are divided by their standard deviation before they are
             weighed, so that units do not matter.
         method: ``stepwise`` with exchange, ``exhaustive`` for few metrics, or ``ecga``.
-        correlation: ``cross_validated`` holds for strategies that are not in the sample;
-            ``adjusted``, by the adjusted R^2, for those that are.
+        correlation: ``cross_validated`` holds for strategies that are not in the sample, and is
+            taken at its lower 95 % limit: the fewest metrics that reach a probability are those
+            that had luck; ``adjusted``, by the adjusted R^2, for those that are.
         most: metrics to choose at most when no number is given.
         seed: of ``ecga``.
     """
@@ -182,7 +188,13 @@ def reduce_metrics(
                 rho,
                 math.sqrt(max(found.residual_variance, 0.0) / float(score.var(ddof=1))),
                 information_bits(rho, population),
-                metric_alignment(rho, population, selected, good, at_least),
+                metric_alignment(
+                    rho if unseen is None else at_least_so_high(rho, sample),
+                    population,
+                    selected,
+                    good,
+                    at_least,
+                ),
             )
         )
         if keep is None and steps[-1].alignment >= alignment:
