@@ -15,6 +15,11 @@ import pytest
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 
+def hears_ctrl_c() -> None:
+    """Lets a process hear Ctrl-C, which jobs in the background of a shell do not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def is_running(process: int) -> bool:
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -53,6 +58,7 @@ def comparison(tmp_path: Path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=hears_ctrl_c,
     )
     try:
         assert wait_until(lambda: len(list(ready.iterdir())) == 2, 120), "the workers never began"

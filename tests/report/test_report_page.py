@@ -27,7 +27,7 @@ class Page(HTMLParser):
         super().__init__()
         self.elements, self.words, self.scripts, self.styles = [], [], [], []
         self._inside = None
-        self.feed(html)
+        self.feed(html.replace("<wbr>", ""))  # a place where a word may break is within it
         self.text = " ".join(" ".join(self.words).split())
         self.data = json.loads(self.scripts[0])
 
