@@ -38,6 +38,8 @@ Size = Literal["screening", "table"]
 
 MOST_KEPT = 2**26
 """Values of a rough look, all of which are kept in memory."""
+LEAST_EACH = 8
+"""New replications of a selected design, on average: with fewer the second look tells nothing."""
 LEVELS = 100
 """Probabilities for which it is said how many designs would have to be selected."""
 
@@ -70,8 +72,8 @@ def los(
         confidence: with which probability; also the level of the intervals.
         size: how many designs are selected: by ``screening``, by ``table``, or a number.
         evaluations: at most so many in all: fewer replications, the more for a design the longer
-            it is ahead, and if need be fewer designs; if they are enough for the first look only,
-            the choice is by that.
+            it is ahead, and fewer designs if there are not 8 for each; if they are enough for the
+            first look only, the choice is by that.
         final_rule: how one of the front is chosen; by default the knee, or the best by a single
             objective.
         seed: of the final rule ``random``.
@@ -107,7 +109,8 @@ def los(
         )
         found = None
     else:
-        affordable = len(selected) if left is None else max(1, left // rough)
+        each = max(rough, LEAST_EACH) if size == "screening" else rough
+        affordable = len(selected) if left is None else max(1, left // each)
         if len(selected) > affordable:
             remark = (
                 f"{len(selected):,} designs would have to be selected; the evaluations are enough "
@@ -264,10 +267,7 @@ def _check_size(size: Size | int, designs: int) -> None:
 def _remark(look: Look, selected: int, designs: int, rough: int, replications: int) -> str:
     cost, whole = designs * rough + selected * replications, designs * replications
     if selected == designs > 1:
-        return (
-            f"{rough} replications of each are too few to drop any design surely, so all are "
-            "selected, and the claim is no news."
-        )
+        return f"{rough} replications of each are too few to drop any design surely."
     if cost >= whole:
         return (
             f"LOS does not help here: so much noise ({look.noise:.2g}) leaves {selected:,} designs "
