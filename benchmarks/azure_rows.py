@@ -21,8 +21,8 @@ from rich.console import Console
 
 import cloudarena
 from benchmarks.mapping import markdown
+from cloudarena.base.files import write_text
 from cloudarena.experiments.compare import interval
-from cloudarena.files import write_text
 
 SCENARIO = {"10k": "vm/azure-like-10k", "336k": "vm/azure-like-336k"}
 POLICIES = ("random", "best-fit")

@@ -28,7 +28,7 @@ from scipy import stats
 
 import cloudarena
 from benchmarks.mapping import markdown
-from cloudarena.files import write_text
+from cloudarena.base.files import write_text
 
 HORIZON_S = 3600.0
 SHARES = 27_132

@@ -155,7 +155,7 @@ def against_simpy(words: str, spec: Any, policy: str, on_simpy: Any, target: str
     def compiled() -> tuple[float, Any]:
         run = spec.start(0, "none")
         begin = time.process_time()
-        run.play(spec.book.resolve(policy))
+        run.play(spec.kind.policies.resolve(policy))
         return time.process_time() - begin, run
 
     ours = [compiled()[0] for _ in range(REPEATS)]

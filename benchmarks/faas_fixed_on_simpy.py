@@ -12,7 +12,7 @@ from typing import Any
 
 import simpy
 
-from cloudarena.scenarios.faas import FaasSimulation
+from cloudarena.scenarios.faas import FaasRun
 
 
 class Node:
@@ -29,7 +29,7 @@ class Node:
         self.since, self.load = self.env.now, self.load + claim
 
 
-def simulate(run: FaasSimulation, times: list[list[float]]) -> tuple[list[float], float]:
+def simulate(run: FaasRun, times: list[list[float]]) -> tuple[list[float], float]:
     """Response times and energy in joules; ``times`` are those of each function's requests."""
     from cloudarena.workloads.faas_devices import DEVICES
 

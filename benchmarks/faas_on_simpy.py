@@ -21,7 +21,7 @@ from typing import Any
 
 import simpy
 
-from cloudarena.scenarios.faas import FaasSimulation
+from cloudarena.scenarios.faas import FaasRun
 from cloudarena.scenarios.faas.names import BUS, CPU, MEMORY, POWERED, WHOLE
 
 Process = Generator[simpy.Event, Any, None]
@@ -299,7 +299,7 @@ class Invocation:
 class Platform:
     """A run: nodes, functions, and what becomes of requests."""
 
-    def __init__(self, run: FaasSimulation, functions: list[Function]) -> None:
+    def __init__(self, run: FaasRun, functions: list[Function]) -> None:
         scenario, world = run.scenario, run.world
         self.env = simpy.Environment()
         self.contention = scenario.contention.model == "shared"

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.mapping import markdown, shown
+from cloudarena.base.files import write_text
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.flows import Flows, finishing, join, leave, make_flows, next_finish
-from cloudarena.files import write_text
 
 BYTES_S = 125e6
 SPACING_S = 0.01

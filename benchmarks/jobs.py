@@ -26,7 +26,7 @@ import cloudarena
 from benchmarks.jobs_on_simpy import Cluster, build_jobs, build_machines
 from benchmarks.sections import cpu_seconds
 from benchmarks.vm import Row, at_least, at_most, figures_table, finish, number, processor
-from cloudarena.scenarios.jobs import JobsScenario, JobsSimulation
+from cloudarena.scenarios.jobs import JobsRun, JobsScenario
 from cloudarena.workloads.job_cloudsimpy import load_cloudsimpy
 
 POLICY = "first-fit"
@@ -57,18 +57,18 @@ def scenario_of(workload: Mapping[str, Any], machines: int) -> JobsScenario:
     )
 
 
-def play(scenario: JobsScenario, policy: str = POLICY, record: str = "none") -> JobsSimulation:
+def play(scenario: JobsScenario, policy: str = POLICY, record: str = "none") -> JobsRun:
     """A whole run, compiled if the policy can be."""
-    run, chosen = scenario.start(SEED, record), scenario.book.resolve(policy)
+    run, chosen = scenario.start(SEED, record), scenario.kind.policies.resolve(policy)
     if hasattr(chosen, "start"):
         chosen.start(scenario, SEED)
     run.play(chosen)
     return run
 
 
-def step(scenario: JobsScenario, record: str) -> JobsSimulation:
+def step(scenario: JobsScenario, record: str) -> JobsRun:
     """A whole run, decided in plain Python."""
-    run, policy = scenario.start(SEED, record), scenario.book.resolve(POLICY)
+    run, policy = scenario.start(SEED, record), scenario.kind.policies.resolve(POLICY)
     while (decision := run.decision) is not None:
         run.apply(policy(decision))
     return run
@@ -187,7 +187,7 @@ def on_trace(path: Path) -> dict[str, Any]:
 def all_policies(jobs: int) -> dict[str, dict[str, Any]]:
     """Each policy that is a function of arrays, and the one that keeps a plan."""
     scenario = alibaba_like(jobs, 5)
-    names = [*scenario.book.array_names(), "conservative-backfilling"]
+    names = [*scenario.kind.policies.array_names(), "conservative-backfilling"]
     return {name: measure_run(scenario, name) for name in shown(names, "policy")}
 
 

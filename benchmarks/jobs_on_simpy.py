@@ -19,7 +19,7 @@ from operator import attrgetter
 
 import simpy
 
-from cloudarena.compiled_run import whole_millionths
+from cloudarena.base.arrays import whole_millionths
 from cloudarena.scenarios.jobs import JobsScenario
 from cloudarena.workloads.jobs import JobWorkload
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from cloudarena.files import write_text
+from cloudarena.base.files import write_text
 from cloudarena.mapping import CLASSES, HEURISTICS, generate_etc, map_tasks
 
 BASE = "ga"

@@ -37,8 +37,8 @@ from rich.console import Console
 from benchmarks.mapping import markdown
 from benchmarks.optimize_claims import HEADER, claim_rows, cost_header, cost_rows
 from benchmarks.optimize_simulation import STUDIED, simulation
+from cloudarena.base.files import write_text
 from cloudarena.engine.streams import stream
-from cloudarena.files import write_text
 from cloudarena.optimize import (
     ClusterModel,
     Compositions,

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from cloudarena.files import write_text
+from cloudarena.base.files import write_text
 from cloudarena.queueing import (
     Offer,
     Sla,

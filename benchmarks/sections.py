@@ -58,13 +58,13 @@ def cpu_seconds(call: Callable[..., Any], *arguments: Any) -> float:
 def play(scenario: VmScenario, record: str = "none") -> Any:
     """A whole run, compiled."""
     run = scenario.start(SEED, record)
-    run.play(scenario.book.resolve(POLICY))
+    run.play(scenario.kind.policies.resolve(POLICY))
     return run
 
 
 def step(scenario: VmScenario) -> Any:
     """A whole run, decided in plain Python."""
-    policy = scenario.book.resolve(POLICY)
+    policy = scenario.kind.policies.resolve(POLICY)
     run = scenario.start(SEED, "none")
     while (decision := run.decision) is not None:
         run.apply(policy(decision))

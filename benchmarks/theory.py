@@ -18,7 +18,7 @@ from rich.console import Console
 from scipy import stats
 
 from benchmarks.queueing import markdown
-from cloudarena.files import write_text
+from cloudarena.base.files import write_text
 
 # Not `tests.scenarios`: Ciw, which other benchmarks need, installs a package named tests.
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

@@ -24,8 +24,8 @@ import simpy
 
 import cloudarena
 from benchmarks.queueing import markdown
+from cloudarena.base.files import write_text
 from cloudarena.engine.hashing import exponential, make_key
-from cloudarena.files import write_text
 from cloudarena.scenarios.tiers import TiersScenario
 
 RATE, SPEEDS = 0.7, (2.0, 1.0)
@@ -62,7 +62,7 @@ def service(requests: int, speeds: tuple[float, ...], vms: int = 1) -> TiersScen
 def run(scenario: TiersScenario, seed: int = 0) -> Any:
     """A run that nobody changes."""
     going = scenario.start(seed, "none")
-    going.play(scenario.book.resolve("static"))
+    going.play(scenario.kind.policies.resolve("static"))
     return going
 
 
@@ -238,7 +238,7 @@ def whole_runs() -> list[list[str]]:
 def scenario_visits(scenario: Any, policy: str) -> int:
     """Visits to all tiers in a run."""
     going = scenario.start(0, "none")
-    chosen = scenario.book.resolve(policy)
+    chosen = scenario.kind.policies.resolve(policy)
     if hasattr(chosen, "start"):
         chosen.start(scenario, 0)
     going.play(chosen)

@@ -18,8 +18,8 @@ from rich.table import Table
 
 import cloudarena
 from cloudarena.engine.interrupts import apart
-from cloudarena.machine_code import built_in_code
 from cloudarena.policies import ArrayPolicy
+from cloudarena.policies.machine_code import built_in_code
 from cloudarena.scenarios.vm import VmScenario
 
 MONTH = "vm/azure-like-10k"
@@ -49,7 +49,7 @@ def with_array(pms, vm, rng):  # type: ignore[no-untyped-def]
 def play(scenario: VmScenario, policy: Any) -> dict[str, float]:
     """The metrics of a run of which nothing is recorded."""
     run = scenario.start(0, "none")
-    run.play(scenario.book.resolve(policy))
+    run.play(scenario.kind.policies.resolve(policy))
     return run.metrics()
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import simpy
 
 from cloudarena.scenarios.vm import VmScenario
-from cloudarena.scenarios.vm.kernel import DELAY_INSENSITIVE
+from cloudarena.scenarios.vm.state import DELAY_INSENSITIVE
 from cloudarena.workloads.vms import VmWorkload
 
 WAKE, MEASURE, RETRY, ARRIVE, ACCOUNT = 0.0, 0.25, 0.5, 0.625, 0.75

@@ -25,7 +25,7 @@ from rich.console import Console
 
 import cloudarena
 from benchmarks.vm import Row, at_least, at_most, figures_table, finish, processor
-from cloudarena.scenarios.workflow import WorkflowScenario, WorkflowSimulation
+from cloudarena.scenarios.workflow import WorkflowRun, WorkflowScenario
 from cloudarena.workloads.workflow_shapes import draw_workflows
 
 POLICY = "round-robin"
@@ -95,17 +95,17 @@ def scenario_of(workload: Mapping[str, Any]) -> WorkflowScenario:
     return cloudarena.load({"scenario": "workflow", "cluster": cluster, "workload": workload})
 
 
-def play(run: WorkflowSimulation) -> float:
+def play(run: WorkflowRun) -> float:
     """CPU seconds of a whole run, compiled."""
-    policy = run.scenario.book.resolve(POLICY)
+    policy = run.scenario.kind.policies.resolve(POLICY)
     start = time.process_time()
     run.play(policy)
     return time.process_time() - start
 
 
-def step(run: WorkflowSimulation) -> float:
+def step(run: WorkflowRun) -> float:
     """CPU seconds of a whole run, decided in plain Python."""
-    policy = run.scenario.book.resolve(POLICY)
+    policy = run.scenario.kind.policies.resolve(POLICY)
     start = time.process_time()
     while (decision := run.decision) is not None:
         run.apply(policy(decision))

@@ -6,9 +6,9 @@ import pytest
 
 import cloudarena
 from cloudarena import catalogue
+from cloudarena.base.measures import UNSERVED, AtLeast
 from cloudarena.contract import Metric
-from cloudarena.measures import UNSERVED, AtLeast
-from cloudarena.scenarios import kinds, scenario_class
+from cloudarena.scenarios import kind_named, kinds
 from cloudarena.scenarios.vm import REFUSE
 from cloudarena.testing import (
     check_policy,
@@ -44,10 +44,10 @@ def test_scenarios(name):
 
 
 @pytest.mark.parametrize(
-    ("kind", "policy"), [(kind, policy) for kind in kinds() for policy in scenario_class(kind).book]
+    ("kind", "policy"), [(kind, policy) for kind in kinds() for policy in kind_named(kind).policies]
 )
 def test_policies(kind, policy):
-    assert len(check_policy(policy, small(scenario_class(kind).example))) == 4
+    assert len(check_policy(policy, small(kind_named(kind).example))) == 4
 
 
 def test_a_policy_with_a_memory_is_found_out():
@@ -126,7 +126,7 @@ def test_a_kind_that_does_not_say_what_it_left_undone_is_found_out():
 
     class Late(type(scenario)):
         measures = (Metric(UNSERVED, "", "lower"), *Silent.measures)
-        highlights = (scenario.headline, UNSERVED)
+        highlights = (scenario.kind.headline, UNSERVED)
 
     with pytest.raises(AssertionError, match="who serves nothing could win"):
         unserved_work_is_shown_first(Silent.model_validate(scenario.model_dump()), 0)

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 import cloudarena
-from cloudarena.contract import Result, Simulation
-from cloudarena.measures import AtLeast
+from cloudarena.base.measures import AtLeast
+from cloudarena.contract import Result, Run
 
 
-class Over(Simulation):
+class Over(Run):
     """A run that has ended before it began."""
 
     now, decision = 0.0, None

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from cloudarena.errors import CloudarenaError
-from cloudarena.files import DRAFT, check_writable, write_text, written_folder
+from cloudarena.base.errors import CloudarenaError
+from cloudarena.base.files import DRAFT, check_writable, write_text, written_folder
 
 
 def draft_of_a_dead_process(folder: Path) -> Path:
     """A draft as a process leaves it that was killed while it wrote."""
     program = (
         "import os, sys\n"
-        "from cloudarena.files import written_folder\n"
+        "from cloudarena.base.files import written_folder\n"
         "with written_folder(sys.argv[1]) as draft:\n"
         "    (draft / 'half').write_text('half')\n"
         "    os.kill(os.getpid(), 9)\n"

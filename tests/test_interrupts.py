@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import cloudarena
+from cloudarena.base.errors import CloudarenaError
 from cloudarena.engine.interrupts import Interrupted, apart, make_flag
-from cloudarena.errors import CloudarenaError
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="has no such signals")
 SMALL = {"ticks": 300, "workload.vms": 600, "workload.concurrent": 100, "machines[0].count": 12}
@@ -86,7 +86,7 @@ def test_a_policy_that_loops_for_ever_is_ended_by_a_signal(
 @posix
 def test_a_run_that_is_interrupted_can_go_on() -> None:
     scenario = cloudarena.load("vm/azure-like-10k", SMALL)
-    policy = scenario.book.resolve(slow)
+    policy = scenario.kind.policies.resolve(slow)
     expected = scenario.start(0)
     expected.play(policy)
     run = scenario.start(0)

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudarena.measures import AtLeast, censored_mean, censored_quantiles, ratio
+from cloudarena.base.measures import AtLeast, censored_mean, censored_quantiles, ratio
 
 TIMES = st.lists(st.floats(0, 1e6), max_size=12)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cloudarena import memory
-from cloudarena.errors import SpecError
-from cloudarena.memory import available_bytes, check_memory
+from cloudarena.base import memory
+from cloudarena.base.errors import SpecError
+from cloudarena.base.memory import available_bytes, check_memory
 
 
 def test_there_is_some_memory_and_what_fits_is_allowed() -> None:

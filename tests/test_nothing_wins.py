@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import cloudarena
+from cloudarena.base.measures import UNSERVED
 from cloudarena.contract import Scenario
-from cloudarena.measures import UNSERVED
 from cloudarena.scenarios import kinds
 from cloudarena.scenarios.clusters import Plan
 from cloudarena.scenarios.vm import REFUSE, postpone
@@ -151,14 +151,17 @@ def test_a_policy_that_serves_less_never_wins(kind: str, seed: int) -> None:
     scenario = SPECS[kind](rng)
     for lazy in LAZY[kind]:
         comparison = cloudarena.compare(
-            scenario, [scenario.default_policy, lazy], replications=rng.choice([1, 4]), workers=1
+            scenario,
+            [scenario.kind.default_policy, lazy],
+            replications=rng.choice([1, 4]),
+            workers=1,
         )
         served, left = (comparison.share_unserved(name) for name in comparison.policies)
         assert 0.0 <= served <= 1.0
         assert 0.0 <= left <= 1.0
         if left <= served:
             continue  # it serves as much: it may win
-        for metric in scenario.measures:
+        for metric in scenario.kind.metrics:
             if metric.better is None or metric.name == UNSERVED:
                 continue
             winner = comparison.winner(metric)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cloudarena.errors import CloudarenaError
-from cloudarena.parallel import check_workers, in_parallel
+from cloudarena.base.errors import CloudarenaError
+from cloudarena.base.parallel import check_workers, in_parallel
 
 
 def test_results_do_not_depend_on_the_number_of_workers() -> None:

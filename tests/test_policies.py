@@ -1,15 +1,15 @@
 import pytest
 
 import cloudarena
-from cloudarena.errors import InvalidAction, PolicyError
+from cloudarena.base.errors import InvalidAction, PolicyError
 from cloudarena.policies import ArrayPolicy, SteppedPolicyWarning
 
 CHANGES = {"ticks": 300, "workload.vms": 600, "workload.concurrent": 100, "machines[0].count": 12}
 
 OWN = '''
-from cloudarena.scenarios.vm import policy
+from cloudarena.scenarios.vm import POLICIES
 
-@policy("last-of-my-own")
+@POLICIES.register("last-of-my-own")
 def mine(pms, vm, rng):
     """The last valid machine."""
     for m in range(len(pms.valid) - 1, -1, -1):
@@ -58,7 +58,7 @@ def test_a_policy_from_a_file_of_your_own_takes_any_of_four_forms(scenario, own,
 
 
 def test_functions_of_arrays_are_compiled(scenario, own):
-    policy = scenario.book.resolve(f"{own}:arrays")
+    policy = scenario.kind.policies.resolve(f"{own}:arrays")
     assert isinstance(policy, ArrayPolicy)
     assert policy.machine_code is not None
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cloudarena
+from cloudarena.base.errors import CloudarenaError
+from cloudarena.base.series import MOST_ROWS
 from cloudarena.contract import Result
-from cloudarena.errors import CloudarenaError
-from cloudarena.series import MOST_ROWS
 
 
 def result(times, members, values, name="time_s", tick_seconds=None, **more):

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import cloudarena
-from cloudarena.contract import Scenario, Simulation
-from cloudarena.errors import InvalidAction, PolicyError
+from cloudarena.base.errors import InvalidAction, PolicyError
+from cloudarena.contract import Run, Scenario
 from cloudarena.policies import ArrayPolicy, SteppedPolicyWarning
 
 
@@ -108,10 +108,10 @@ def written(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
-def stepped(scenario: Scenario, policy: str) -> Simulation:
+def stepped(scenario: Scenario, policy: str) -> Run:
     """A run in which a function of arrays decides uncompiled."""
     run = scenario.start(0)
-    Simulation.play(run, scenario.book.resolve(policy))
+    Run.play(run, scenario.kind.policies.resolve(policy))
     return run
 
 
@@ -333,7 +333,9 @@ def test_a_users_copy_of_a_built_in_policy_gives_the_same() -> None:
 def test_a_function_is_compiled_once(monkeypatch) -> None:
     scenario = cloudarena.load("vm/toy")
     cloudarena.simulate(scenario, best_fit)
-    monkeypatch.setattr("cloudarena.machine_code.checked", None)  # nothing more is compiled
+    monkeypatch.setattr(
+        "cloudarena.policies.machine_code.checked", None
+    )  # nothing more is compiled
     begin = time.perf_counter()
     for _ in range(10):
         cloudarena.simulate(scenario, best_fit)
@@ -354,7 +356,7 @@ def test_functions_without_a_file_are_compiled_too() -> None:
     exec("def mine(pms, vm, rng):\n    place = 10**7\n    return int(pms.vms[place])", made)
     with pytest.raises(PolicyError, match=r"policy mine \(<string>:3\): index 10000000 is out of"):
         cloudarena.simulate("vm/toy", made["mine"])
-    policy = cloudarena.load("vm/toy").book.resolve(lambda pms, vm, rng: -1)
+    policy = cloudarena.load("vm/toy").kind.policies.resolve(lambda pms, vm, rng: -1)
     assert isinstance(policy, ArrayPolicy)
     assert policy.machine_code is not None
 
@@ -450,7 +452,7 @@ def test_parts_of_a_bundle_are_blamed_each_for_itself(tmp_path) -> None:
     ],
 )
 def test_what_a_kind_has_no_use_for_is_refused(kind, given, words) -> None:
-    book = cloudarena.load(KINDS[kind].spec).book
+    book = cloudarena.load(KINDS[kind].spec).kind.policies
     with pytest.raises(PolicyError, match=words):
         book("mine", **given)(lambda a, b, rng: 0)
     assert "mine" not in list(book)
@@ -458,8 +460,8 @@ def test_what_a_kind_has_no_use_for_is_refused(kind, given, words) -> None:
 
 def test_a_policy_that_needs_lifetimes_is_refused_where_they_are_not_known() -> None:
     scenario = cloudarena.load("vm/toy")
-    mine = ArrayPolicy("mine", best_fit, scenario.book.signature, needs="lifetimes")
-    for play in (lambda run: run.play(mine), lambda run: Simulation.play(run, mine)):
+    mine = ArrayPolicy("mine", best_fit, scenario.kind.policies.signature, needs="lifetimes")
+    for play in (lambda run: run.play(mine), lambda run: Run.play(run, mine)):
         with pytest.raises(PolicyError, match=r"policy mine: needs known: \[lifetimes\]"):
             play(scenario.start(0))
     known = cloudarena.load("vm/toy", {"known": ["lifetimes"]})
@@ -476,8 +478,8 @@ def test_a_policy_that_needs_lifetimes_is_refused_where_they_are_not_known() -> 
 )
 def test_an_order_that_is_none_is_refused(order, words) -> None:
     scenario = cloudarena.load("jobs/toy")
-    first = scenario.book.resolve("first-fit")
-    mine = ArrayPolicy("mine", first.function, scenario.book.signature, order=order)
+    first = scenario.kind.policies.resolve("first-fit")
+    mine = ArrayPolicy("mine", first.function, scenario.kind.policies.signature, order=order)
     with pytest.raises(PolicyError, match=f"policy mine.*{words}"):
         cloudarena.simulate(scenario, mine)
 
@@ -486,7 +488,7 @@ def test_kinds_whose_tuples_cannot_be_told_apart_are_refused() -> None:
     """Numba compares the types of functions by the names of their arguments' tuples alone."""
     import numba
 
-    from cloudarena.compiled_run import _function_type
+    from cloudarena.contract.kernel_run import _function_type
 
     def signature_of(home: str) -> object:
         class Hosts(NamedTuple):
@@ -510,8 +512,8 @@ def test_workers_take_a_users_function_from_the_disk(tmp_path) -> None:
         "sys.path.insert(0, sys.argv[1])\n"
         "import mine, cloudarena\n"
         "cloudarena.simulate('vm/toy', mine.best)\n"
-        "from cloudarena.machine_code import users_code\n"
-        "code = cloudarena.load('vm/toy').book.resolve(mine.best).machine_code\n"
+        "from cloudarena.policies.machine_code import users_code\n"
+        "code = cloudarena.load('vm/toy').kind.policies.resolve(mine.best).machine_code\n"
         "print(sum(code.stats.cache_hits.values()), sum(code.stats.cache_misses.values()))\n"
     )
     (tmp_path / "mine.py").write_text(

@@ -10,22 +10,24 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from cloudarena.learn import register_environments
+from cloudarena.learn import register_with_gymnasium
 from cloudarena.version import __version__
 
 if TYPE_CHECKING:
+    from cloudarena.base.errors import CloudarenaError as CloudarenaError
+    from cloudarena.base.errors import InvalidAction as InvalidAction
     from cloudarena.catalogue import load as load
     from cloudarena.contract import Decision as Decision
     from cloudarena.contract import Metric as Metric
     from cloudarena.contract import Policy as Policy
     from cloudarena.contract import Result as Result
+    from cloudarena.contract import Run as Run
     from cloudarena.contract import Scenario as Scenario
-    from cloudarena.contract import Simulation as Simulation
-    from cloudarena.errors import CloudarenaError as CloudarenaError
-    from cloudarena.errors import InvalidAction as InvalidAction
+    from cloudarena.contract import metric as metric
     from cloudarena.experiments.compare import compare as compare
     from cloudarena.experiments.simulate import simulate as simulate
     from cloudarena.experiments.tuning import tune as tune
+    from cloudarena.policies import parameters as parameters
 
 _HOMES = {
     "load": "catalogue",
@@ -33,13 +35,15 @@ _HOMES = {
     "compare": "experiments.compare",
     "tune": "experiments.tuning",
     "Scenario": "contract",
-    "Simulation": "contract",
+    "Run": "contract",
     "Decision": "contract",
     "Policy": "contract",
     "Result": "contract",
     "Metric": "contract",
-    "CloudarenaError": "errors",
-    "InvalidAction": "errors",
+    "metric": "contract",
+    "parameters": "policies",
+    "CloudarenaError": "base.errors",
+    "InvalidAction": "base.errors",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -57,4 +61,4 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-register_environments()
+register_with_gymnasium()

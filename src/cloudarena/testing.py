@@ -13,10 +13,10 @@ from typing import Any, get_args
 
 import numpy as np
 
+from cloudarena.base.measures import UNSERVED, AtLeast
 from cloudarena.contract import InvalidAction, Policy, RecordLevel, Result, Scenario
 from cloudarena.experiments.simulate import simulate
 from cloudarena.learn.env import CloudEnv
-from cloudarena.measures import UNSERVED, AtLeast
 from cloudarena.policies import ArrayPolicy, policy_name
 
 
@@ -55,14 +55,14 @@ def check_policy(policy: str | Policy, scenario: Scenario, seed: int = 0) -> lis
 def metrics_are_as_declared(scenario: Scenario, seed: int) -> None:
     """The metrics are the declared ones, finite or NaN, never infinite; what is shown exists."""
     result = simulate(scenario, seed=seed)
-    declared = [metric.name for metric in scenario.measures]
+    declared = [metric.name for metric in scenario.kind.metrics]
     assert list(result.metrics) == declared, f"metrics {list(result.metrics)} are not {declared}"
     for name, value in result.metrics.items():
         assert isinstance(value, float | int), f"metric {name} is {value!r}, not a number"
         assert not math.isinf(value), f"metric {name} is {value}: what is not known is NaN"
-    for name in (scenario.headline, *scenario.highlights):
+    for name in (scenario.kind.headline, *scenario.kind.highlights):
         assert name in declared, f"{name} is highlighted, but not measured"
-    for plot in scenario.plots:
+    for plot in scenario.kind.plots:
         columns = result.tables[plot.table].column_names
         for name in (plot.x, plot.y):
             assert name in columns, f"plot {plot.title!r}: table {plot.table} has no {name}"
@@ -70,11 +70,11 @@ def metrics_are_as_declared(scenario: Scenario, seed: int) -> None:
 
 def unserved_work_is_shown_first(scenario: Scenario, seed: int) -> None:
     """The share of work left undone is a metric from 0 to 1, and the first in the short table."""
-    declared = {metric.name: metric for metric in scenario.measures}
+    declared = {metric.name: metric for metric in scenario.kind.metrics}
     assert UNSERVED in declared, f"{UNSERVED} is not measured: who serves nothing could win"
     assert declared[UNSERVED].better == "lower", f"{UNSERVED}: lower is better"
-    assert scenario.highlights[:1] == (UNSERVED,), f"{UNSERVED} is not the first highlight"
-    assert scenario.unit_of_work, "unit_of_work does not say what is left unserved"
+    assert scenario.kind.highlights[:1] == (UNSERVED,), f"{UNSERVED} is not the first highlight"
+    assert scenario.kind.unit_of_work, "unit_of_work does not say what is left unserved"
     share = simulate(scenario, seed=seed, record="none").metrics[UNSERVED]
     assert 0 <= share <= 1, f"{UNSERVED} is {share}, not a share"
 
@@ -96,7 +96,7 @@ def recording_changes_nothing(scenario: Scenario, seed: int) -> None:
 
 def time_never_goes_back(scenario: Scenario, seed: int) -> None:
     """``now`` and the decisions' times never decrease."""
-    policy = _prepared(scenario.default_policy, scenario, seed)
+    policy = _prepared(scenario.kind.default_policy, scenario, seed)
     run, before = scenario.start(seed), 0.0
     while (decision := run.decision) is not None:
         assert decision.now == run.now, "a decision has another time than its run"
@@ -132,7 +132,7 @@ def bad_actions_change_nothing(scenario: Scenario, seed: int) -> None:
         else:
             raise AssertionError(f"action {action!r} was accepted")
     _assert_same_metrics(run.metrics(), before, "an action that is not allowed changed the state")
-    run.play(_prepared(scenario.default_policy, scenario, seed))
+    run.play(_prepared(scenario.kind.default_policy, scenario, seed))
     try:
         run.apply(0)
     except InvalidAction:
@@ -159,7 +159,7 @@ def rewards_sum_to_the_metric(scenario: Scenario, seed: int) -> None:
         _, reward, ended, _, info = env.step(choice)
         assert math.isfinite(reward), f"a reward is {reward}"
         total += reward
-    metric = next(m for m in scenario.measures if m.name == scenario.headline)
+    metric = next(m for m in scenario.kind.metrics if m.name == scenario.kind.headline)
     wanted = info["metrics"][metric.name] * (-1 if metric.better == "lower" else 1)
     assert math.isnan(wanted) or math.isclose(total, wanted, rel_tol=1e-9, abs_tol=1e-9), (
         f"the rewards sum to {total}, the metric {metric.name} is {wanted}"
@@ -181,7 +181,7 @@ def observations_fit_their_space(scenario: Scenario, seed: int) -> None:
 
 def the_policy_says_what_it_does(policy: str | Policy, scenario: Scenario, seed: int) -> None:
     """A policy has a docstring: its first line stands in the list of policies."""
-    chosen = scenario.book.resolve(policy)
+    chosen = scenario.kind.policies.resolve(policy)
     assert (chosen.__doc__ or "").strip(), f"policy {policy_name(policy)} has no docstring"
 
 
@@ -227,7 +227,7 @@ def _sample(space: Any, mask: np.ndarray) -> Any:
 
 
 def _prepared(policy: str | Policy, scenario: Scenario, seed: int) -> Policy:
-    chosen = scenario.book.resolve(policy)
+    chosen = scenario.kind.policies.resolve(policy)
     if hasattr(chosen, "start"):
         chosen.start(scenario, seed)
     return chosen

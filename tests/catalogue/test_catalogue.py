@@ -3,7 +3,7 @@ import yaml
 
 import cloudarena
 from cloudarena import catalogue
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 
 
 def spec(**changes):

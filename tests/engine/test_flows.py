@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.flows import (
     NONE,
     Flows,
@@ -24,7 +25,6 @@ from cloudarena.engine.flows import (
     rate_of,
     with_slots,
 )
-from cloudarena.errors import SpecError
 
 Routes = Sequence[Sequence[int]]
 

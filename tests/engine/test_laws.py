@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 from scipy.special import ndtri
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.laws import (
     Law,
     constant,
@@ -21,7 +22,6 @@ from cloudarena.engine.laws import (
     normal,
     normal_quantile,
 )
-from cloudarena.errors import SpecError
 
 MIDDLES = (np.arange(100_000) + 0.5) / 100_000
 

@@ -3,8 +3,8 @@ import pytest
 from scipy import stats
 
 import cloudarena
+from cloudarena.base.errors import CloudarenaError
 from cloudarena.contract import Metric
-from cloudarena.errors import CloudarenaError
 from cloudarena.experiments.compare import Comparison, interval
 
 CHANGES = {"ticks": 300, "workload.vms": 600, "workload.concurrent": 100, "machines[0].count": 12}
@@ -19,7 +19,7 @@ def scenario():
 
 def made(scenario, **values):
     policies = tuple("abc"[: len(next(iter(values.values())))])
-    blank = {m.name: np.zeros((len(policies), 4)) for m in scenario.measures}
+    blank = {m.name: np.zeros((len(policies), 4)) for m in scenario.kind.metrics}
     arrays = {name: np.array(rows, float) for name, rows in values.items()}
     return Comparison(scenario, policies, 0, {**blank, **arrays}, {})
 
@@ -79,7 +79,7 @@ def test_replication_r_is_the_run_with_seed_plus_r(scenario):
 def test_all_policies_see_the_same_requests(scenario):
     comparison = cloudarena.compare(scenario, replications=2, workers=1)
     requests = comparison.values["requests"]
-    assert len(requests) == len(scenario.book.array_names())
+    assert len(requests) == len(scenario.kind.policies.array_names())
     assert (requests == requests[0]).all()
 
 
@@ -89,11 +89,11 @@ def test_a_trace_with_policies_that_draw_nothing_is_called_deterministic():
 
 
 def test_bounds_are_kept_and_what_a_policy_saw(scenario, monkeypatch):
+    from cloudarena.base.measures import AtLeast
     from cloudarena.contract import Result
-    from cloudarena.measures import AtLeast
 
     def simulate(scenario, policy, seed, record):
-        metrics = {metric.name: 1.0 for metric in scenario.measures}
+        metrics = {metric.name: 1.0 for metric in scenario.kind.metrics}
         metrics["energy_kwh"] = AtLeast(5.0) if (policy, seed) == ("random", 1) else 5.0
         return Result(metrics, {}, "made", seed)
 

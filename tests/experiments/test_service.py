@@ -163,7 +163,7 @@ def test_the_share_itself_is_led_by_who_serves_most():
 def test_a_scenario_without_the_share_is_ranked_as_it_was():
     comparison = made("a b", cost_usd=[[1, 2, 1.1], [3, 4, 3.2]])
     plain = dataclasses.replace(comparison, scenario=comparison.scenario)
-    plain.scenario.measures = (COST, PROFIT, TIME)
+    plain.scenario.kind.metrics = (COST, PROFIT, TIME)
     assert plain.out_of_the_running == ()
     assert plain.winner(COST) == "a"
 

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 import cloudarena
+from cloudarena.base.errors import CloudarenaError, SpecError
 from cloudarena.catalogue import studies
-from cloudarena.errors import CloudarenaError, SpecError
 from cloudarena.experiments.study import design_text, read_study
 from cloudarena.experiments.tuning import ScenarioProblem, tune
 from cloudarena.optimize import Problem

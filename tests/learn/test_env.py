@@ -4,7 +4,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import cloudarena
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.learn.env import CloudEnv
 
 SMALL = {"ticks": 200, "workload.vms": 400, "machines[0].count": 1, "buffer.budget_ticks": 4}

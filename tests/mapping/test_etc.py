@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cloudarena.errors import CloudarenaError, TraceError
+from cloudarena.base.errors import CloudarenaError, TraceError
 from cloudarena.mapping import CLASSES, Etc, generate_etc, read_etc, write_etc
 
 TASK = {"high": 3000.0, "low": 100.0}

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cloudarena.base.errors import CloudarenaError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError
 from cloudarena.mapping import CLASSES, HEURISTICS, generate_etc, lower_bound, map_tasks
 from cloudarena.mapping.a_star import a_star
 from cloudarena.mapping.annealing import simulated_annealing

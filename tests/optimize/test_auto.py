@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize import Remembered, auto
 from cloudarena.optimize.synthetic import SyntheticProblem
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize import ClusterModel, Compositions
 from cloudarena.optimize.cluster_model import merge_fronts
 from cloudarena.optimize.layers import front_of

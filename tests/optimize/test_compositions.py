@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize import ClusterModel, Compositions, designed_sample, mean_model_seeds
 from cloudarena.optimize.layers import front_of
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize import layers
 from cloudarena.optimize.layers import first_in_order, front_of, up_to_layer, whole_layers
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize import (
     ClusterModel,
     Compositions,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize.metrics import (
     both_above,
     correlation_of,

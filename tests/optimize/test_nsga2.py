@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from cloudarena.errors import CloudarenaError, SpecError
+from cloudarena.base.errors import CloudarenaError, SpecError
 from cloudarena.optimize import ClusterModel, Compositions, FunctionProblem, Grid, nsga2
 
 

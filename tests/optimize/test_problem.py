@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize import FunctionProblem, Grid, Objective, Problem, Subset
 from cloudarena.optimize.meter import Meter
 from cloudarena.optimize.moments import merge, moments_of, no_moments

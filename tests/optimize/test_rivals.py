@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t, ttest_ind, ttest_rel
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize import monte_carlo, ocba, successive_halving
 from cloudarena.optimize.moments import Moments
 from cloudarena.optimize.rivals import Evidence, better_chances, probability_of_best, shortfall

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize import auto, los, monte_carlo
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.los import needed_by_level

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize import los
 from cloudarena.optimize.final_rules import FINAL_RULES, choose, orders
 

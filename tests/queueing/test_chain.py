@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.queueing import (
     TierChain,
     configurations,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.queueing import md1, mg1, mg1_ps, mm1
 
 LOADS = st.floats(0.0, 0.999)

@@ -40,7 +40,7 @@ def made(scenario):
         place = np.arange(len(policies))[:, None]
         noise = rng.standard_normal((1, replications))
         own = rng.standard_normal((len(policies), replications))
-        values = {m.name: np.zeros((len(policies), replications)) for m in scenario.measures}
+        values = {m.name: np.zeros((len(policies), replications)) for m in scenario.kind.metrics}
         values["requests"][:] = 10_000
         values["failed"][:] = np.round(20 + 100 * place + 5 * noise + own)
         values["allocated"] = values["requests"] - values["failed"]

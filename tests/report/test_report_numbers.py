@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cloudarena.base.measures import AtLeast
 from cloudarena.experiments.compare import Estimate
-from cloudarena.measures import AtLeast
 from cloudarena.report.numbers import UNKNOWN, format_estimate, format_number
 
 

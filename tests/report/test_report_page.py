@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import cloudarena
-from cloudarena.errors import CloudarenaError
+from cloudarena.base.errors import CloudarenaError
 from cloudarena.report.html import render_report, write_report
 from cloudarena.report.numbers import UNKNOWN
 from cloudarena.report.page import ECHARTS
@@ -61,7 +61,7 @@ def test_the_page_says_what_was_run_and_what_came_out(page, comparison):
     assert "seeds 3 to 6" in page.text
     for policy in comparison.policies:
         assert policy in page.text
-    for metric in comparison.scenario.measures:
+    for metric in comparison.scenario.kind.metrics:
         assert metric.name in page.text
         assert metric.description in page.text
 
@@ -72,10 +72,10 @@ def test_every_highlight_and_energy_and_failures_have_charts(page, comparison):
         for _, attributes in page.elements
         if "data-chart" in attributes
     ]
-    for name in (*comparison.scenario.highlights, "failed", "energy_kwh_per_core_hour_served"):
+    for name in (*comparison.scenario.kind.highlights, "failed", "energy_kwh_per_core_hour_served"):
         assert charts.count(("means", name)) == 1
         assert charts.count(("differences", name)) == 1
-    assert charts.count(("time", None)) == len(comparison.scenario.plots)
+    assert charts.count(("time", None)) == len(comparison.scenario.kind.plots)
 
 
 def test_a_browser_loads_nothing(page):
@@ -106,7 +106,7 @@ def test_the_numbers_on_the_page_are_those_of_the_comparison(page, comparison):
     for name, rows in comparison.values.items():
         assert (np.array(page.data["values"][name]) == rows).all()
     for metric in page.data["metrics"]:
-        measure = next(m for m in comparison.scenario.measures if m.name == metric["name"])
+        measure = next(m for m in comparison.scenario.kind.metrics if m.name == metric["name"])
         for policy, found in zip(comparison.policies, metric["estimates"], strict=True):
             expected = comparison.estimate(policy, measure.name)
             assert (found["mean"], found["low"], found["high"]) == expected

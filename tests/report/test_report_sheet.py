@@ -126,7 +126,7 @@ def test_the_winner_is_drawn_over_time():
     study = {"spec": "clusters/hfhc", "designs": {"policy": ["equal", "greedy"]}}
     tried = tune(study, "monte-carlo", evaluations=4, workers=1)
     titles = [chart.title for chart in tuning_sheet(tried).sections[-1].charts]
-    assert titles == [plot.title for plot in tried.winning_scenario.plots]
+    assert titles == [plot.title for plot in tried.winning_scenario.kind.plots]
 
 
 def test_a_single_objective_has_no_front_to_draw(tuning):

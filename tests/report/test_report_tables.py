@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from cloudarena.base.measures import AtLeast
 from cloudarena.contract import Result
-from cloudarena.measures import AtLeast
 from cloudarena.report.numbers import UNKNOWN
 from cloudarena.report.tables import comparison_tables, result_table
 
@@ -35,7 +35,7 @@ def test_nothing_is_cut_off_at_any_width(made, width, policies, every_metric):
     text = printed(comparison_tables(comparison, every_metric), width)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
-    shown = [m.name for m in comparison.scenario.measures] if every_metric else ["profit_usd"]
+    shown = [m.name for m in comparison.scenario.kind.metrics] if every_metric else ["profit_usd"]
     for name in (*policies, *shown):
         assert name in text
     assert comparison.conclusion() in squeezed(text)
@@ -89,7 +89,7 @@ def test_replications_that_are_all_the_same_run_are_told(made):
 
 def test_there_are_no_leaders_where_nobody_falls_behind_or_nothing_is_better(made):
     comparison = made()
-    metrics = {metric.name: metric for metric in comparison.scenario.measures}
+    metrics = {metric.name: metric for metric in comparison.scenario.kind.metrics}
     assert comparison.starred(metrics["failed"]) == ("best-fit",)
     assert comparison.starred(metrics["killed"]) == ()
     assert comparison.starred(metrics["requests"]) == ()
@@ -108,7 +108,7 @@ def test_markup_in_names_is_printed_as_it_is(made):
 
 
 def test_a_run_shows_each_metric_with_its_meaning(scenario):
-    metrics = {metric.name: 0.0 for metric in scenario.measures}
+    metrics = {metric.name: 0.0 for metric in scenario.kind.metrics}
     metrics.update(requests=10_000, energy_kwh=9448.123, own_metric=np.nan, failed=AtLeast(12))
     result = Result(metrics, {}, "vm/azure-like-10k", 5, "best-fit")
     text = squeezed(printed([result_table(result, scenario)], 120))

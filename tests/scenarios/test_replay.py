@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from cloudarena.errors import PolicyError, TraceError
+from cloudarena.base.errors import PolicyError, TraceError
 from cloudarena.scenarios import replay
 from cloudarena.scenarios.replay import DecisionFile
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import cloudarena
-from cloudarena.errors import CloudarenaError
+from cloudarena.base.errors import CloudarenaError
 
 SMALLER = {
     "vm": {"ticks": 50, "workload.vms": 60, "workload.concurrent": 20, "machines[0].count": 3},

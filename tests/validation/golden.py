@@ -19,10 +19,10 @@ from typing import Any
 
 import cloudarena
 from cloudarena import catalogue
+from cloudarena.base.errors import CloudarenaError
+from cloudarena.base.parallel import in_parallel
 from cloudarena.contract import Result, Scenario
-from cloudarena.errors import CloudarenaError
-from cloudarena.parallel import in_parallel
-from cloudarena.scenarios import scenario_class
+from cloudarena.scenarios import kind_named
 
 SEEDS = (0, 1, 2)
 SMALLER = {
@@ -67,7 +67,7 @@ def figures(result: Result) -> dict[str, Any]:
 
 def stepped(scenario: Scenario, policy: str, seed: int) -> Result:
     """A run that asks the policy decision by decision."""
-    chosen = scenario.book.resolve(policy)
+    chosen = scenario.kind.policies.resolve(policy)
     if hasattr(chosen, "start"):
         chosen.start(scenario, seed)
     run = scenario.start(seed)
@@ -95,7 +95,7 @@ def everything(workers: int = -1) -> dict[str, Any]:
     jobs = [
         (name, policy)
         for name in catalogue.names()
-        for policy in scenario_class(name.partition("/")[0]).book
+        for policy in kind_named(name.partition("/")[0]).policies
     ]
     return dict(sorted(in_parallel(measured, jobs, workers)))
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cloudarena import catalogue
-from cloudarena.scenarios import kinds, scenario_class
+from cloudarena.scenarios import kind_named, kinds
 
 PROGRAM = Path(__file__).with_name("absurd_specs.py")
 PATIENCE_S = 120.0
@@ -68,7 +68,7 @@ def wrong(name: str, seed: int, count: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", kinds())
 def test_a_few_absurd_specs(kind: str) -> None:
-    assert wrong(scenario_class(kind).example, seed=1, count=60) == []
+    assert wrong(kind_named(kind).example, seed=1, count=60) == []
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cloudarena.catalogue import FOLDER, STUDY, read_yaml
+from cloudarena.catalogue import read_yaml, studies
 from cloudarena.experiments.compare import interval
 from cloudarena.experiments.study import read_study
 from cloudarena.experiments.tuning import ScenarioProblem
@@ -34,7 +34,7 @@ REPLICATIONS = 150
 @pytest.fixture(scope="module")
 def study():
     """The thresholds of ``tiers/rubis-hour`` on a small service."""
-    thresholds = read_yaml(FOLDER / f"tiers/rubis-hour{STUDY}", "thresholds")
+    thresholds = read_yaml(studies()["tiers/rubis-hour"], "thresholds")
     return read_study({**thresholds, "spec": SERVICE, "sample": 50})
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
 from cloudarena.workloads import arrivals
 from cloudarena.workloads.arrivals import (
     LAWS,

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.workloads import azure_like, azure_readings
 from cloudarena.workloads.azure_like import generate
 from cloudarena.workloads.vms import describe

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cloudarena import load
-from cloudarena.errors import SpecError, TraceError
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.workloads import columns
 from cloudarena.workloads.azure_v2 import convert_azure_v2, read_azure_v2
 from cloudarena.workloads.vm_files import read_vm_files

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.laws import draw, make_laws, mean
-from cloudarena.errors import SpecError
 from cloudarena.workloads.faas_devices import (
     DEVICES,
     MIX_NAMES,

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, TraceError
 from cloudarena.workloads.azure_functions_2021 import read_timed_invocations
 from cloudarena.workloads.faas_requests import (
     Bursts,

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads import columns
 from cloudarena.workloads.job_alibaba2018 import load_alibaba2018, scan_alibaba2018
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.job_borg import load_borg, scan_borg
 
 from .job_cases import same_jobs

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.job_cloudsimpy import load_cloudsimpy, scan_cloudsimpy
 
 HEADER = ",submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudarena.errors import SpecError, TraceError
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.workloads.job_graph import circle, parent_lists, task_levels
 from cloudarena.workloads.jobs import (
     assemble,

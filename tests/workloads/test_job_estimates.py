@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.workloads.job_alibaba_like import alibaba_like
 from cloudarena.workloads.job_estimates import modal_estimates, usual_limit, with_estimates
 from cloudarena.workloads.job_lublin import lublin_feitelson

@@ -8,7 +8,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from cloudarena.errors import CloudarenaError, TraceError
+from cloudarena.base.errors import CloudarenaError, TraceError
 from cloudarena.workloads import job_files
 from cloudarena.workloads.job_alibaba_like import alibaba_like
 from cloudarena.workloads.job_files import job_table, load_job_file, write_job_files

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.workloads.job_alibaba_like import alibaba_like
 from cloudarena.workloads.job_deeprm import deeprm
 from cloudarena.workloads.job_lublin import LAWS, day_weights, lublin_feitelson

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.job_openb import load_openb_jobs, scan_openb_jobs
 
 HEADER = (

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.job_swf import FIELDS, load_swf, scan_swf
 
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from cloudarena import load, simulate
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.maro import read_maro
 from cloudarena.workloads.maro_config import read_config
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cloudarena import load
-from cloudarena.errors import SpecError, TraceError
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.workloads.openb import convert_openb, read_openb
 from cloudarena.workloads.vm_files import read_vm_files
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.workloads.rates import arrivals_by_rate, bursts, world_cup_hour
 
 

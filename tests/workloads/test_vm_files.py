@@ -8,7 +8,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads import columns, readings, vm_files
 from cloudarena.workloads.vm_files import read_vm_files, scan_vm_files, write_vm_files
 

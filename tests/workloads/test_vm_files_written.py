@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from cloudarena.errors import CloudarenaError
+from cloudarena.base.errors import CloudarenaError
 from cloudarena.workloads import azure_like, vm_files
 from cloudarena.workloads.vm_files import read_vm_files, write_vm_files
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cloudarena.errors import SpecError, TraceError
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.workloads.workflow_alibaba2018 import load_alibaba2018_workflows
 
 ROWS = (

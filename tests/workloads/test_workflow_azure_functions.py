@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, TraceError
 from cloudarena.workloads.azure_functions import invocation_arrivals, read_invocations
 from cloudarena.workloads.workflow_arrivals import by_invocations
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.workflow_template import workflow_template
 from cloudarena.workloads.workflows import check_workload, describe, lay_out, templates_of
 

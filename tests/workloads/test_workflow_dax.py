@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
+from cloudarena.base.errors import TraceError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import TraceError
 from cloudarena.workloads.workflow_dax import read_dax
 from cloudarena.workloads.workflow_timed import template_of
 from cloudarena.workloads.workflows import describe, lay_out

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.workflow_files import (
     load_workflow_file,
     read_workflow_file,

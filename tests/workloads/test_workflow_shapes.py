@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
 from cloudarena.workloads.workflow_montage import overlapping_pairs
 from cloudarena.workloads.workflow_shapes import SHAPES, draw_shape, draw_workflows
 from cloudarena.workloads.workflows import describe, lay_out

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, TraceError
 from cloudarena.workloads.workflow_timed import TimedWorkflow, resource_law, template_of
 
 

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import pytest
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.workflow_wfformat import read_wfformat
 
 INSTANCE = {

@@ -1,7 +1,8 @@
 """The named scenarios, and scenarios from files.
 
-An entry ``vm/toy`` is the file ``vm/toy.yaml`` in this folder. What ``cloudarena optimize`` tries
-for it is in ``vm/toy.optimize.yaml``, if there is such a file.
+An entry ``vm/toy`` is the file ``toy.yaml`` in the folder of its kind, for kinds of this package
+one beneath this file. What ``cloudarena optimize`` tries for it is in ``toy.optimize.yaml``, if
+there is such a file.
 """
 
 from __future__ import annotations
@@ -13,31 +14,35 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cloudarena.base.errors import SpecError, nearest
+from cloudarena.base.yaml import parse_yaml
 from cloudarena.contract import Scenario
-from cloudarena.errors import SpecError, nearest
-from cloudarena.scenarios import kinds, scenario_class
-from cloudarena.yaml_text import parse_yaml
+from cloudarena.scenarios import kind_named, kinds
 
-FOLDER = Path(__file__).parent
+ENTRY = ".yaml"
 STUDY = ".optimize.yaml"
 """The ending of files that say what is optimised."""
 
 
+def _files(ending: str) -> dict[str, Path]:
+    """The files of all kinds with an ending, by the name of their entry, such as ``vm/toy``."""
+    found = {
+        f"{kind.name}/{file.name.removesuffix(ending)}": file
+        for kind in kinds().values()
+        for file in kind.entries.glob(f"*{ending}")
+        if ending == STUDY or not file.name.endswith(STUDY)
+    }
+    return dict(sorted(found.items()))
+
+
 def names() -> list[str]:
     """The names of the catalogue."""
-    return sorted(
-        file.relative_to(FOLDER).with_suffix("").as_posix()
-        for file in FOLDER.rglob("*.yaml")
-        if not file.name.endswith(STUDY)
-    )
+    return list(_files(ENTRY))
 
 
-def studies() -> list[str]:
-    """The names for which there is a file that says what ``cloudarena optimize`` tries."""
-    return sorted(
-        file.relative_to(FOLDER).as_posix().removesuffix(STUDY)
-        for file in FOLDER.rglob(f"*{STUDY}")
-    )
+def studies() -> dict[str, Path]:
+    """The files that say what ``cloudarena optimize`` tries, by the names of their entries."""
+    return _files(STUDY)
 
 
 def describe(name: str) -> str:
@@ -65,7 +70,7 @@ def load(
     kind = data.get("scenario")
     if kind is None:
         raise SpecError(f"{name}: scenario: is required: one of {', '.join(kinds())}")
-    return scenario_class(str(kind)).parse(data, name, folder)
+    return kind_named(str(kind)).scenario.parse(data, name, folder)
 
 
 def read_overrides(overrides: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
@@ -101,13 +106,13 @@ def read_spec(spec: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str
         return copy.deepcopy(dict(spec)), "", None
     text = str(spec)
     path = Path(text)
-    if text in names():
-        path = FOLDER / f"{text}.yaml"
+    if text in (entries := _files(ENTRY)):
+        path = entries[text]
     elif not path.is_file():
         if path.suffix in (".yaml", ".yml"):
             raise SpecError(f"{text}: does not exist")
         raise SpecError(
-            f"{text!r} is neither a file nor a scenario of the catalogue.{nearest(text, names())}"
+            f"{text!r} is neither a file nor a scenario of the catalogue.{nearest(text, entries)}"
         )
     return read_yaml(path, text), text, path.parent
 

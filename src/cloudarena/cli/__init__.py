@@ -25,10 +25,10 @@ def _run() -> None:
     """Runs a command and says what went wrong in one line."""
     import typer
 
+    from cloudarena.base.errors import CloudarenaError
     from cloudarena.cli import options
     from cloudarena.cli.app import command
     from cloudarena.cli.usage import UsageError, usage_line
-    from cloudarena.errors import CloudarenaError
 
     try:
         sys.exit(command()(prog_name="cloudarena", standalone_mode=False))
@@ -62,13 +62,13 @@ def _listen() -> None:
 
 
 def _end(number: int, frame: Any) -> NoReturn:
-    from cloudarena.errors import Ended
+    from cloudarena.base.errors import Ended
 
     raise Ended(128 + number)
 
 
 def _stop(message: str) -> NoReturn:
-    from cloudarena.errors import elided
+    from cloudarena.base.errors import elided
 
     for line in message.splitlines():
         print(f"error: {elided(line)}", file=sys.stderr)

@@ -99,7 +99,7 @@ def _save(comparison: Comparison, out: Path) -> None:
 
     import pyarrow.parquet as pq
 
-    from cloudarena.files import written_folder
+    from cloudarena.base.files import written_folder
     from cloudarena.report.html import write_report
 
     with written_folder(out) as draft:

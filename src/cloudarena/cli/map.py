@@ -53,7 +53,7 @@ def map_command(
     """
     from rich.progress import track
 
-    from cloudarena.errors import check_choice
+    from cloudarena.base.errors import check_choice
     from cloudarena.mapping import HEURISTICS, lower_bound, map_tasks
 
     names = [name.strip() for name in heuristic.split(",")] if heuristic else list(HEURISTICS)
@@ -88,7 +88,7 @@ def _matrix(
     path: Path | None, name: str | None, tasks: int | None, machines: int | None, seed: int
 ) -> tuple[Etc, str]:
     """The matrix of a file, or one of a class, and the name of its source."""
-    from cloudarena.errors import CloudarenaError
+    from cloudarena.base.errors import CloudarenaError
     from cloudarena.mapping import generate_etc, read_etc
 
     if path is not None:
@@ -164,7 +164,7 @@ def _save(
 
     import pyarrow.parquet as pq
 
-    from cloudarena.files import written_folder
+    from cloudarena.base.files import written_folder
     from cloudarena.mapping.etc import etc_text
 
     with written_folder(out) as draft:

@@ -69,7 +69,7 @@ def reduce(
 
     Example: cloudarena metrics reduce table.csv --ap 0.95 --s 15 --g 15 --k 10
     """
-    from cloudarena.errors import SpecError
+    from cloudarena.base.errors import SpecError
     from cloudarena.experiments.metric_table import read_metric_table, reduce_table
 
     if keep is not None and ap is not None:
@@ -121,7 +121,7 @@ def _save(done: MetricReduction, out: Path) -> None:
     """Writes ``report.html`` and ``metrics.json``."""
     import json
 
-    from cloudarena.files import written_folder
+    from cloudarena.base.files import written_folder
     from cloudarena.report.reduction import write_reduction_report
 
     with written_folder(out) as draft:

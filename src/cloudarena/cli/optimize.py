@@ -160,7 +160,7 @@ def _save(tuning: Tuning, out: Path) -> None:
 
     import pyarrow.parquet as pq
 
-    from cloudarena.files import written_folder
+    from cloudarena.base.files import written_folder
     from cloudarena.report.reproduce import spec_yaml
     from cloudarena.report.tuning import write_tuning_report
 

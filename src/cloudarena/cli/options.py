@@ -27,7 +27,7 @@ Overrides = Annotated[
 
 def writable(folder: Path | None) -> Path | None:
     """The folder of ``--out``, if it can be written: looked at before anything is computed."""
-    from cloudarena.files import check_writable
+    from cloudarena.base.files import check_writable
 
     return None if folder is None else check_writable(folder)
 

@@ -17,9 +17,9 @@ def policies(
 
     Example: cloudarena policies vm
     """
-    from cloudarena.scenarios import scenario_class
+    from cloudarena.scenarios import kind_named
 
-    book = scenario_class(kind.partition("/")[0]).book
+    book = kind_named(kind.partition("/")[0]).policies
     entries = {name: book.describe(name) for name in book}
     if as_json:
         print_json(entries)

@@ -36,8 +36,8 @@ def run(
 
     Example: cloudarena run vm/azure-like-10k --policy best-fit --seed 1 --out results
     """
+    from cloudarena.base.errors import SpecError
     from cloudarena.catalogue import load
-    from cloudarena.errors import SpecError
     from cloudarena.experiments.simulate import simulate
 
     show_warnings()

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
+from cloudarena.base.errors import CloudarenaError, TraceError
 from cloudarena.cli import trace_jobs, trace_vm, trace_workflow
 from cloudarena.cli.options import NOT_IN_FILE, Json, Overrides, Seed, people, print_json
 from cloudarena.cli.usage import Group
-from cloudarena.errors import CloudarenaError, TraceError
 
 if TYPE_CHECKING:
     from cloudarena.contract import Scenario
@@ -141,7 +141,7 @@ def _describe(
 
     scenario = load(trace, overrides)
     for kind in KINDS:
-        if scenario.kind == kind.KIND:
+        if scenario.kind.name == kind.KIND:
             source = getattr(scenario.workload, "source", "")  # type: ignore[attr-defined]
             return {
                 NOT_IN_FILE: kind.not_told(source, seed),

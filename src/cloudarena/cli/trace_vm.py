@@ -105,7 +105,7 @@ def convert_maro(
     """
     import yaml
 
-    from cloudarena.errors import CloudarenaError
+    from cloudarena.base.errors import CloudarenaError
     from cloudarena.scenarios.vm.spec import VmScenario
     from cloudarena.workloads.maro import scan_maro
     from cloudarena.workloads.maro_config import read_config
@@ -164,7 +164,7 @@ def generate_azure_like(
     """
     from pydantic import ValidationError
 
-    from cloudarena.errors import SpecError, explain
+    from cloudarena.base.errors import SpecError, explain
     from cloudarena.scenarios.vm.sources import AzureLike
     from cloudarena.workloads.vm_files import write_vm_files
 

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from cloudarena.errors import nearest
+from cloudarena.base.errors import nearest
 
 UsageError: type[Any] = typer.BadParameter.__mro__[1]
 """What is wrong with a command line. Typer does not export it, and has it from Click or not."""

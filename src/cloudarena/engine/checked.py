@@ -8,6 +8,7 @@ function that uses one is not compiled, since NumPy refuses to write in each of 
 from __future__ import annotations
 
 import dis
+import hashlib
 import types
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -19,7 +20,7 @@ from numba.core import ir
 from numba.core import types as numba_types
 from numba.core.dispatcher import Dispatcher
 
-from cloudarena.engine.code_cache import ReachCache
+from cloudarena.engine.code_cache import ReachCache, fingerprint
 from cloudarena.engine.compiled import NO_COUNTS, settled
 
 KEPT_OPTIONS = ("fastmath", "error_model")
@@ -159,6 +160,11 @@ class _Copies:
             code, known, function.__name__, function.__defaults__, tuple(cells)
         )
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+        if not _is_of_package(function):
+            # Numba names machine code by module, name and a count. Two functions of users may have
+            # all three in common when they come from the disk, where the count starts anew.
+            text = f"{fingerprint(function)} {code.co_filename} {self._stamp}"
+            copy.__qualname__ += "_" + hashlib.sha256(text.encode()).hexdigest()[:12]
         copy.__doc__ = function.__doc__
         return copy
 

@@ -21,6 +21,7 @@ import tempfile
 import time
 import types
 from collections.abc import Callable, Iterator
+from enum import Enum
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -241,6 +242,8 @@ def _constant(value: Any) -> bytes:
         return f"{value.dtype.descr} {value.shape}".encode() + value.tobytes()
     if isinstance(value, type):
         fields = getattr(value, "_fields", ())
+        if issubclass(value, Enum):
+            fields = tuple((member.name, member.value) for member in value)
         return f"{value.__module__}.{value.__qualname__}{fields}".encode()
     if callable(value) and not isinstance(value, numba_types.Type):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__name__', value)}".encode()

@@ -75,6 +75,11 @@ def plain(function: Callable[..., Any]) -> Any:
     return register_jitable(**NO_COUNTS)(function)
 
 
+def part_of_caller(function: Callable[..., Any]) -> Any:
+    """A function that becomes part of the compiled code that calls it, and is kept with that."""
+    return numba.njit(forceinline=True, **NO_WRAPPERS)(function)
+
+
 def compiled_as(function: Callable[..., Any], signature: Any, **options: Any) -> Any:
     """Compiles a function for one signature, now, or takes it from the cache.
 

@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.alarms import Alarms, first_ring, first_ringing, make_alarms, set_alarm
 from cloudarena.engine.compiled import lean, separate
-from cloudarena.errors import SpecError
 
 NONE = -1
 USED_UP = 1.0 - 1e-9

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.compiled import compiled, inner, lean
-from cloudarena.errors import SpecError
 
 CONSTANT, EXPONENTIAL, NORMAL, LOG_NORMAL = range(4)
 

@@ -11,7 +11,7 @@ import hashlib
 
 import numpy as np
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cloudarena.base.errors import CloudarenaError
+from cloudarena.base.measures import AtLeast
+from cloudarena.base.parallel import check_workers, in_parallel
 from cloudarena.catalogue import load
 from cloudarena.contract import Policy, Scenario
-from cloudarena.errors import CloudarenaError
 from cloudarena.experiments.comparison import Comparison, Verdict
 from cloudarena.experiments.estimates import CONFIDENCE, Estimate, interval
 from cloudarena.experiments.pool import compile_once
 from cloudarena.experiments.simulate import simulate
-from cloudarena.measures import AtLeast
-from cloudarena.parallel import check_workers, in_parallel
 from cloudarena.policies import policy_name
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def compare(
     for policy in chosen:
         compile_once(scenario, policy)
     shape = len(names), replications
-    values = {metric.name: np.empty(shape) for metric in scenario.measures}
-    bounds = {metric.name: np.zeros(shape, np.bool_) for metric in scenario.measures}
+    values = {metric.name: np.empty(shape) for metric in scenario.kind.metrics}
+    bounds = {metric.name: np.zeros(shape, np.bool_) for metric in scenario.kind.metrics}
     samples: dict[str, dict[str, pa.Table]] = {}
     jobs = [(scenario, chosen, replication, seed) for replication in range(replications)]
     finished = in_parallel(_replication, jobs, workers)
@@ -111,7 +111,7 @@ def what_it_sees(scenario: Scenario, policy: str | Policy) -> str:
     """
     if "oracle" in policy_name(policy):
         return "the future"
-    resolved = scenario.book.resolve(policy)
+    resolved = scenario.kind.policies.resolve(policy)
     parts = getattr(resolved, "parts", None)
     needs = [getattr(one, "needs", "") for one in (resolved, *(parts or {}).values())]
     known = getattr(scenario, "known", needs)
@@ -128,8 +128,8 @@ def _replication(
     scenario: Scenario, policies: list[str | Policy], replication: int, seed: int
 ) -> tuple[int, Measured]:
     """All policies on the work of one replication, which is made once."""
-    needed = {plot.table for plot in scenario.plots}
-    needed |= {plot.marks[0] for plot in scenario.plots if plot.marks}
+    needed = {plot.table for plot in scenario.kind.plots}
+    needed |= {plot.marks[0] for plot in scenario.kind.plots if plot.marks}
     results: Measured = []
     for policy in policies:
         first = replication == 0

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.measures import UNSERVED
 from cloudarena.contract import Metric, Scenario, TradeOff
 from cloudarena.experiments.estimates import (
     ROUNDING,
@@ -23,7 +24,6 @@ from cloudarena.experiments.estimates import (
     interval,
 )
 from cloudarena.experiments.pairs import Family, Pair, is_fixed, make_family
-from cloudarena.measures import UNSERVED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,8 +72,8 @@ class Comparison:
     @cached_property
     def family(self) -> Family:
         """All pairs of policies in all metrics, tested together."""
-        judged = [metric.name for metric in self.scenario.measures if metric.better]
-        important = (self.scenario.headline, UNSERVED)
+        judged = [metric.name for metric in self.scenario.kind.metrics if metric.better]
+        important = (self.scenario.kind.headline, UNSERVED)
         decisive = {UNSERVED: DECISIVE_SHARE}
         return make_family(self.values, self.bounds, judged, important, decisive)
 
@@ -129,7 +129,7 @@ class Comparison:
     @property
     def service(self) -> Metric | None:
         """The metric of the work that is left undone, if the scenario has it."""
-        return next((one for one in self.scenario.measures if one.name == UNSERVED), None)
+        return next((one for one in self.scenario.kind.metrics if one.name == UNSERVED), None)
 
     @cached_property
     def out_of_the_running(self) -> tuple[str, ...]:
@@ -188,7 +188,7 @@ class Comparison:
         leaders = self.leaders(metric)
         if not leaders or self.replications == 1:
             return ()
-        if metric.name == self.scenario.headline and self.winner(metric):
+        if metric.name == self.scenario.kind.headline and self.winner(metric):
             return leaders
         behind = [one for one in self.policies if one not in leaders]
         differs = any(self.verdict(one, metric, leaders[0]) != "no difference" for one in behind)
@@ -215,7 +215,7 @@ class Comparison:
         not the same as an earlier one. Nobody is on it who is out of the running, who has no
         value, or of whom only a bound is known where lower is better.
         """
-        metrics = {metric.name: metric for metric in self.scenario.measures}
+        metrics = {metric.name: metric for metric in self.scenario.kind.metrics}
         pair = [metrics[name] for name in (trade_off.x, trade_off.y)]
         policies = [
             one
@@ -243,8 +243,8 @@ class Comparison:
         """The sentences of the conclusion, of which the first is the answer."""
         from cloudarena.experiments.conclusion import conclude
 
-        name = metric_name or self.scenario.headline
-        return conclude(self, next(m for m in self.scenario.measures if m.name == name))
+        name = metric_name or self.scenario.kind.headline
+        return conclude(self, next(m for m in self.scenario.kind.metrics if m.name == name))
 
     def table(self) -> pa.Table:
         """One row per policy and replication, one column per metric; null where it has no value.

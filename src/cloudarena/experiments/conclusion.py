@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from cloudarena.base.measures import UNSERVED
 from cloudarena.contract import Metric
 from cloudarena.experiments.estimates import CONFIDENCE, Estimate
-from cloudarena.measures import UNSERVED
 
 if TYPE_CHECKING:
     from cloudarena.experiments.comparison import Comparison
@@ -45,8 +45,8 @@ def out_of_the_running_text(comparison: Comparison) -> str:
     )
     verbs = ("leaves", "is") if len(out) == 1 else ("leave", "are")
     return (
-        f"{listed(out)} {verbs[0]} {listed(shares)} of {comparison.scenario.unit_of_work} unserved "
-        f"and {verbs[1]} out of the running "
+        f"{listed(out)} {verbs[0]} {listed(shares)} of {comparison.scenario.kind.unit_of_work} "
+        f"unserved and {verbs[1]} out of the running "
         f"({least}: {share_text(comparison.share_unserved(least))})."
     )
 
@@ -130,8 +130,9 @@ def _no_win(comparison: Comparison, metric: Metric, first: str, way: str) -> str
     least = min(comparison.policies, key=lambda one: _or_all(comparison.share_unserved(one)))
     shares = [share_text(comparison.share_unserved(one)) for one in (first, least)]
     return (
-        f"{words}, but left {shares[0]} of {comparison.scenario.unit_of_work} unserved, {least} "
-        f"{shares[1]}: there is no winner until more replications show whether that is chance."
+        f"{words}, but left {shares[0]} of {comparison.scenario.kind.unit_of_work} unserved, "
+        f"{least} {shares[1]}: there is no winner until more replications show whether that is "
+        "chance."
     )
 
 
@@ -194,15 +195,15 @@ def _or_all(share: float) -> float:
 
 def comparison_summary(comparison: Comparison) -> dict[str, Any]:
     """All estimates and verdicts as plain values for JSON; null where there is no number."""
-    measures, policies = comparison.scenario.measures, comparison.policies
-    headline = next(one for one in measures if one.name == comparison.scenario.headline)
+    measures, policies = comparison.scenario.kind.metrics, comparison.policies
+    headline = next(one for one in measures if one.name == comparison.scenario.kind.headline)
     trade_offs = [
         {"x": pair.x, "y": pair.y, "front": list(comparison.front(pair))}
-        for pair in comparison.scenario.trade_offs
+        for pair in comparison.scenario.kind.trade_offs
     ]
     return {
         "scenario": comparison.scenario.name,
-        "kind": comparison.scenario.kind,
+        "kind": comparison.scenario.kind.name,
         "policies": list(policies),
         "replications": comparison.replications,
         "seed": comparison.seed,

@@ -17,11 +17,11 @@ import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.arrays import Flags, Floats, Ints
+from cloudarena.base.errors import SpecError, nearest
 from cloudarena.contract import Spec
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, nearest
 from cloudarena.optimize import Encoding, Grid
-from cloudarena.optimize.checks import Flags, Floats, Ints
 
 MOST_CHECKED = 2_000_000
 """Combinations that are tried against the rules one by one; of more, a sample must be taken."""

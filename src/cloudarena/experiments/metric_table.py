@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_number, check_whole
+from cloudarena.base.errors import CloudarenaError, SpecError, TraceError, check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError, SpecError, TraceError, check_choice
-from cloudarena.optimize.checks import Floats, Ints, check_number, check_whole
 from cloudarena.optimize.metrics import Reduction, reduce_metrics
 from cloudarena.optimize.metrics.reduce import Method
-from cloudarena.scenarios import scenario_class
+from cloudarena.scenarios import kind_named
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -313,8 +314,8 @@ def _directions(folder: Path) -> dict[str, Better | None]:
     """Which way each metric is better, by the scenario that a results folder names."""
     for name in ("comparison.json", "optimize.json"):
         try:
-            kind = scenario_class(json.loads((folder / name).read_text(encoding="utf-8"))["kind"])
+            kind = kind_named(json.loads((folder / name).read_text(encoding="utf-8"))["kind"])
         except (OSError, ValueError, KeyError, TypeError, CloudarenaError):
             continue
-        return {metric.name: metric.better for metric in kind.measures}
+        return {metric.name: metric.better for metric in kind.metrics}
     return {}

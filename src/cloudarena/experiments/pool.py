@@ -8,6 +8,6 @@ from cloudarena.policies import ArrayPolicy
 
 def compile_once(scenario: Scenario, policy: str | Policy) -> None:
     """Finds, checks and compiles a policy before the workers start, so that they need not."""
-    resolved = scenario.book.resolve(policy)
+    resolved = scenario.kind.policies.resolve(policy)
     if isinstance(resolved, ArrayPolicy):
-        resolved.machine_code  # noqa: B018
+        resolved.compile()

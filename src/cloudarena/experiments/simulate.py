@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cloudarena.base.errors import InvalidAction
+from cloudarena.base.memory import check_memory
 from cloudarena.catalogue import load
 from cloudarena.contract import Policy, RecordLevel, Result, Scenario
-from cloudarena.errors import InvalidAction
-from cloudarena.memory import check_memory
 from cloudarena.policies import begin, policy_name
 
 
@@ -31,8 +31,8 @@ def simulate(
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
-    named = scenario.policy or scenario.default_policy if policy is None else policy
-    chosen = scenario.book.resolve(named)
+    named = scenario.policy or scenario.kind.default_policy if policy is None else policy
+    chosen = scenario.kind.policies.resolve(named)
     begin(chosen, scenario, seed)
     check_memory(*scenario.memory_needs(record or scenario.record))
     run = scenario.start(seed, record)

@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.errors import SpecError, check_choice, explain, nearest
 from cloudarena.catalogue import (
-    FOLDER,
-    STUDY,
     load,
     override,
     read_overrides,
@@ -33,7 +32,6 @@ from cloudarena.catalogue import (
     studies,
 )
 from cloudarena.contract import Scenario, Spec
-from cloudarena.errors import SpecError, check_choice, explain, nearest
 from cloudarena.experiments.designs import Design, DesignSpace, Range
 from cloudarena.experiments.shares import Shares
 from cloudarena.optimize import ClusterModel, Problem
@@ -93,7 +91,7 @@ class LoadedStudy(NamedTuple):
         if self.study.shares is not None or self.study.designs is not None:
             return ""
         note = "No designs were given: the policies of the scenario were compared."
-        if self.scenario is not None and self.scenario.kind == "clusters":
+        if self.scenario is not None and self.scenario.kind.name == "clusters":
             note += (
                 " To search shares of the VMs, write them into a study, as in `shares: {vms: 20, "
                 "tasks: [300, 90], seconds: [2, 5], memory: [80, 220]}`: docs/optimize-shares.md."
@@ -138,7 +136,7 @@ class LoadedStudy(NamedTuple):
         chosen: Objectives = wanted or self.study.objectives
         if self.scenario is None:
             return _of_model(chosen)
-        return _of_scenario(chosen or (self.scenario.headline,), self.scenario)
+        return _of_scenario(chosen or (self.scenario.kind.headline,), self.scenario)
 
 
 def read_study(
@@ -157,7 +155,7 @@ def read_study(
     name = str(spec) if isinstance(spec, str | Path) else ""
     changes = read_overrides(overrides)
     if name in studies():
-        data, folder = read_yaml(FOLDER / f"{name}{STUDY}", name), None
+        data, folder = read_yaml(studies()[name], name), None
         data = data if "shares" in data else {"spec": name, **data}
     else:
         data, name, folder = read_spec(spec)
@@ -220,19 +218,19 @@ def _levels(designs: Mapping[str, Any], scenario: Scenario) -> dict[str, list[An
     policies = _listed(designs["policy"]) if "policy" in designs else scenario.compared_policies()
     levels: dict[str, list[Any]] = {"policy": policies}
     for policy in policies:
-        scenario.book.resolve(policy)
+        scenario.kind.policies.resolve(policy)
     for key, value in designs.items():
         if key == "policy":
             continue
         owner, _, parameter = key.partition(".")
         if owner in policies:
-            known = scenario.book.parameters(owner)
+            known = scenario.kind.policies.parameters(owner)
             if parameter not in known:
                 raise SpecError(
                     f"designs: {key!r} is not allowed: {owner} has "
                     f"{', '.join(known) or 'no parameters'}.{nearest(parameter, known)}"
                 )
-        elif owner in set(scenario.book):
+        elif owner in set(scenario.kind.policies):
             raise SpecError(f"designs: {key!r} is not allowed: {owner} is not among the policies")
         levels[key] = _listed(value, key)
     return levels
@@ -256,7 +254,7 @@ def _listed(value: Any, key: str = "policy") -> list[Any]:
 
 
 def _of_scenario(objectives: Objectives, scenario: Scenario) -> tuple[Objective, ...]:
-    measures = {metric.name: metric for metric in scenario.measures}
+    measures = {metric.name: metric for metric in scenario.kind.metrics}
     given = objectives if isinstance(objectives, Mapping) else dict(map(_split, objectives))
     if not isinstance(objectives, Mapping) and len(given) < len(objectives):
         raise SpecError(f"objectives: {', '.join(objectives)} is not allowed: each once")

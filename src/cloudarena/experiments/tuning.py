@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.errors import CloudarenaError, SpecError, check_choice
+from cloudarena.base.parallel import check_workers, in_parallel, worker_count
 from cloudarena.contract import Result, Scenario
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError, SpecError, check_choice
 from cloudarena.experiments.designs import Design, DesignSpace
 from cloudarena.experiments.pool import compile_once
 from cloudarena.experiments.simulate import simulate
@@ -30,10 +32,8 @@ from cloudarena.experiments.study import (
     spec_changes,
 )
 from cloudarena.optimize import METHODS, Encoding, Objective, Problem, Progress, Selection
-from cloudarena.optimize.checks import Floats, Ints
 from cloudarena.optimize.final_rules import FINAL_RULES
 from cloudarena.optimize.remembered import Remembered
-from cloudarena.parallel import check_workers, in_parallel, worker_count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -209,7 +209,7 @@ class Tuning:
         """All of it as plain values for JSON."""
         return {
             "scenario": self.study.name,
-            "kind": self.winning_scenario.kind,
+            "kind": self.winning_scenario.kind.name,
             "seed": self.seed,
             **self.selection.summary(),
             "chosen": self.designs(self.selection, self.selection.chosen),

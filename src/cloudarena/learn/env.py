@@ -10,10 +10,10 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import SpecError
 from cloudarena.catalogue import load
-from cloudarena.contract import Scenario, Simulation
-from cloudarena.errors import SpecError
-from cloudarena.scenarios import scenario_class
+from cloudarena.contract import Run, Scenario
+from cloudarena.scenarios import kind_named
 
 
 class CloudEnv(gymnasium.Env[Any, Any]):
@@ -42,18 +42,18 @@ class CloudEnv(gymnasium.Env[Any, Any]):
         if scenario is None:
             if kind is None:
                 raise SpecError("scenario: is required")
-            scenario = scenario_class(kind).example
+            scenario = kind_named(kind).example
         self.scenario = scenario if isinstance(scenario, Scenario) else load(scenario, overrides)
-        if kind is not None and self.scenario.kind != kind:
+        if kind is not None and self.scenario.kind.name != kind:
             raise SpecError(f"scenario: {self.scenario.name} is not of the kind {kind}")
         self.observer = self.scenario.observer(reward)
         self.observation_space = self.observer.observation_space
         self.action_space = self.observer.action_space
-        self._run: Simulation | None = None
+        self._run: Run[Any] | None = None
         self._earned = 0.0
 
     @property
-    def run(self) -> Simulation:
+    def run(self) -> Run[Any]:
         """The run of this episode."""
         if self._run is None:
             raise gymnasium.error.ResetNeeded("call reset before step")

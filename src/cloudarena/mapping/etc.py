@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import CloudarenaError, TraceError, check_choice
+from cloudarena.base.files import write_text
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError, TraceError, check_choice
-from cloudarena.files import write_text
 
 TASK_RANGE = {"high": 3000.0, "low": 100.0}
 """The bound of a task's baseline, by task heterogeneity."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloudarena.base.errors import CloudarenaError, check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError, check_choice
 
 HEURISTICS = {
     "olb": "Each task to the machine that is free first.",

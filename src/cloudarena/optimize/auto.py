@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from cloudarena.base.checks import check_probability, check_whole
 from cloudarena.optimize.blind_pick import blind_pick
-from cloudarena.optimize.checks import check_probability, check_whole
 from cloudarena.optimize.final_rules import FinalRule, resolved
 from cloudarena.optimize.los import check_claim, check_front, los, rough_look
 from cloudarena.optimize.meter import Meter, Watcher

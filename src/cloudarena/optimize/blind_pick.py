@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
+from cloudarena.base.checks import check_probability, check_whole
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
 from cloudarena.optimize.alignment import NOTHING, Alignment
-from cloudarena.optimize.checks import check_probability, check_whole
 from cloudarena.optimize.final_rules import FinalRule, resolved
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.problem import Problem

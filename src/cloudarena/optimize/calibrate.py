@@ -19,8 +19,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cloudarena.base.arrays import Floats
+from cloudarena.base.checks import check_probability, check_whole
 from cloudarena.engine.streams import stream
-from cloudarena.optimize.checks import Floats, check_probability, check_whole
 from cloudarena.optimize.layers import layers_of
 from cloudarena.optimize.selection_table import DESIGNS, Row
 from cloudarena.optimize.synthetic import GOODNESS, draw_truth

@@ -19,10 +19,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_number, check_table, check_vector
+from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, check_choice
-from cloudarena.optimize.checks import Floats, Ints, check_number, check_table, check_vector
 from cloudarena.optimize.compositions import Compositions
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.moments import Moments

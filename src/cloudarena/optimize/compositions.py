@@ -15,10 +15,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_whole
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
-from cloudarena.optimize.checks import Floats, Ints, check_whole
 from cloudarena.optimize.problem import Encoding
 
 MOST_NUMBERED = 2**63 - 1

@@ -6,9 +6,9 @@ from typing import Literal, cast
 
 import numpy as np
 
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.errors import check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.errors import check_choice
-from cloudarena.optimize.checks import Floats, Ints
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.problem import Problem
 

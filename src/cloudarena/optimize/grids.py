@@ -8,8 +8,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from cloudarena.errors import SpecError
-from cloudarena.optimize.checks import Ints
+from cloudarena.base.arrays import Ints
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize.problem import Encoding
 
 

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from cloudarena.errors import SpecError
+from cloudarena.base.checks import check_probability, check_whole
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize.alignment import Alignment
-from cloudarena.optimize.checks import check_probability, check_whole
 from cloudarena.optimize.final_rules import FinalRule, choose, resolved
 from cloudarena.optimize.layers import first_in_order, front_of
 from cloudarena.optimize.los import good_words

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.errors import SpecError
+from cloudarena.base.checks import check_number, check_probability, check_whole
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize.alignment import Alignment, no_claim
-from cloudarena.optimize.checks import check_number, check_probability, check_whole
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.moments import merge, moments_of
 from cloudarena.optimize.problem import Problem

@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.optimize.checks import Floats, Ints, check_vector, check_whole
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_vector, check_whole
 from cloudarena.optimize.cluster_model import weighted
 from cloudarena.optimize.compositions import Compositions
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_table
 from cloudarena.engine.compiled import lean
-from cloudarena.optimize.checks import Floats, Ints, check_table
 
 
 def layers(points: ArrayLike, most: int | None = None) -> Ints:

@@ -19,9 +19,10 @@ from typing import Literal
 
 import numpy as np
 
-from cloudarena.errors import SpecError, check_choice
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_probability, check_whole
+from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.optimize.alignment import Alignment
-from cloudarena.optimize.checks import Floats, Ints, check_probability, check_whole
 from cloudarena.optimize.final_rules import FinalRule, choose, orders, resolved
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter, Watcher

@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from cloudarena.errors import SpecError
-from cloudarena.optimize.checks import Floats, Ints
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize.moments import Moments
 from cloudarena.optimize.problem import Problem
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.errors import SpecError
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_probability, check_table, check_whole
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize.alignment import Alignment
-from cloudarena.optimize.checks import Floats, Ints, check_probability, check_table, check_whole
 from cloudarena.optimize.final_rules import FinalRule, choose, resolved
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter, Watcher

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloudarena.optimize.checks import Floats, Ints
+from cloudarena.base.arrays import Floats, Ints
 
 
 class Moments(NamedTuple):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.errors import SpecError
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_probability, check_whole
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize.alignment import Alignment
-from cloudarena.optimize.checks import Floats, Ints, check_probability, check_whole
 from cloudarena.optimize.final_rules import FinalRule, choose, orders, resolved
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.los import check_claim, good_words

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_probability, check_whole
+from cloudarena.base.errors import CloudarenaError, SpecError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError, SpecError
 from cloudarena.optimize.alignment import no_claim
-from cloudarena.optimize.checks import Floats, Ints, check_probability, check_whole
 from cloudarena.optimize.final_rules import FinalRule, choose, resolved
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter, Watcher

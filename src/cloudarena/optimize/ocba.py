@@ -24,16 +24,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.errors import SpecError
+from cloudarena.base.arrays import Flags, Floats, Ints
+from cloudarena.base.checks import check_probability, check_vector, check_whole
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize.alignment import Alignment
-from cloudarena.optimize.checks import (
-    Flags,
-    Floats,
-    Ints,
-    check_probability,
-    check_vector,
-    check_whole,
-)
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.problem import Problem
 from cloudarena.optimize.rivals import Evidence, distinct, probability_of_best, shortfall

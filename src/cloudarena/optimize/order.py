@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.optimize.checks import Floats, Ints, check_table
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_table
 from cloudarena.optimize.layers import layers_of
 from cloudarena.optimize.moments import Moments
 

@@ -14,11 +14,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_whole
+from cloudarena.base.errors import SpecError, check_choice
+from cloudarena.base.parallel import in_parallel, worker_count
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, check_choice
-from cloudarena.optimize.checks import Floats, Ints, check_whole
 from cloudarena.optimize.moments import Moments, moments_of, no_moments
-from cloudarena.parallel import in_parallel, worker_count
 
 Direction = Literal["minimise", "maximise"]
 Function: TypeAlias = Callable[[Any, np.random.Generator], float | Sequence[float] | Floats]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cloudarena.optimize.checks import Floats, Ints
+from cloudarena.base.arrays import Floats, Ints
 from cloudarena.optimize.problem import Encoding, Problem
 
 MOST_REMEMBERED = 1_000_000

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloudarena.optimize.checks import Floats, Ints
+from cloudarena.base.arrays import Floats, Ints
 from cloudarena.optimize.moments import Moments
 from cloudarena.optimize.rounds import ties_of
 from cloudarena.optimize.within import Within

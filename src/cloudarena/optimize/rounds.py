@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloudarena.errors import SpecError
-from cloudarena.optimize.checks import Floats, Ints, check_whole
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_whole
+from cloudarena.base.errors import SpecError
 from cloudarena.optimize.meter import Meter
 from cloudarena.optimize.moments import Moments, merge, moments_of, no_moments
 from cloudarena.optimize.problem import Problem

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.optimize.checks import Floats, Ints
+from cloudarena.base.arrays import Floats, Ints
 from cloudarena.optimize.layers import first_in_order, front_of, layers_of
 from cloudarena.optimize.within import Within
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloudarena.optimize.checks import Floats, Ints
+from cloudarena.base.arrays import Floats, Ints
 from cloudarena.optimize.final_rules import FinalRule, orders
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter

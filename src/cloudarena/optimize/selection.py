@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cloudarena.base.arrays import Floats, Ints
 from cloudarena.optimize.alignment import Alignment
-from cloudarena.optimize.checks import Floats, Ints
 from cloudarena.optimize.final_rules import FinalRule, choose
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.moments import Moments

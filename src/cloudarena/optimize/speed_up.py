@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cloudarena.optimize.checks import check_whole
+from cloudarena.base.checks import check_whole
 
 
 class SpeedUp(NamedTuple):

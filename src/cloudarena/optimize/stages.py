@@ -18,9 +18,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloudarena.base.arrays import Floats
+from cloudarena.base.checks import check_number, check_whole
+from cloudarena.base.errors import check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.errors import check_choice
-from cloudarena.optimize.checks import Floats, check_number, check_whole
 
 SplitRule = Literal["min", "max"]
 

@@ -13,16 +13,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_number, check_table, check_vector, check_whole
+from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, check_choice
-from cloudarena.optimize.checks import (
-    Floats,
-    Ints,
-    check_number,
-    check_table,
-    check_vector,
-    check_whole,
-)
 from cloudarena.optimize.layers import layers
 from cloudarena.optimize.problem import Objectives, Problem, read_objectives
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from cloudarena.errors import SpecError
-from cloudarena.optimize.checks import Floats
+from cloudarena.base.arrays import Floats
+from cloudarena.base.errors import SpecError
 
 GoodEnough: TypeAlias = str | float | None
 """A margin as users write it: ``"1%"``, a number, or None for none."""

@@ -16,15 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.errors import SpecError, check_choice
-from cloudarena.queueing.checks import (
-    Floats,
-    Ints,
-    check_not_negative,
-    check_positive,
-    check_whole,
-    keep,
-)
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_not_negative, check_positive, check_wholes, keep
+from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.queueing.flows import Acceptance, flows_with_losses
 from cloudarena.queueing.geometric import ends, log_ratio, mean
 from cloudarena.queueing.routing import check_forward, traverse, visits
@@ -78,7 +72,7 @@ class TierChain:
                 f"forward: {len(onward)} probabilities are not allowed: "
                 f"{tiers - 1}, one for each tier but the last"
             )
-        places = check_whole("room", room, 1, MOST_ROOM).astype(np.float64)
+        places = check_wholes("room", room, 1, MOST_ROOM).astype(np.float64)
         if places.shape not in ((), (tiers,)):
             raise SpecError(
                 f"room: the shape {places.shape} is not allowed: one number, or one for each tier"
@@ -174,7 +168,7 @@ def check_configurations(
     chain: TierChain, arrival_rate: ArrayLike, counts: ArrayLike
 ) -> tuple[Floats, Ints]:
     """The rate of each configuration, and the counts with the axes (..., tier, size)."""
-    vms = check_whole("counts", counts, 0, MOST_VMS)
+    vms = check_wholes("counts", counts, 0, MOST_VMS)
     tiers, sizes = chain.rates.shape
     if vms.shape[-2:] != (tiers, sizes):
         raise SpecError(

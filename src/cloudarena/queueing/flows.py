@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloudarena.errors import CloudarenaError
-from cloudarena.queueing.checks import Floats
+from cloudarena.base.arrays import Floats
+from cloudarena.base.errors import CloudarenaError
 from cloudarena.queueing.networks import traffic
 from cloudarena.queueing.routing import steps
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.queueing.checks import Floats, Ints
+from cloudarena.base.arrays import Floats, Ints
 
 BLOCK = 512
 MOST_PAIRS = 2_000_000

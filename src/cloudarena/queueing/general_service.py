@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.queueing.checks import Floats, check_not_negative, check_positive, spread
+from cloudarena.base.arrays import Floats
+from cloudarena.base.checks import check_not_negative, check_positive, spread
 from cloudarena.queueing.single_server import Station
 
 

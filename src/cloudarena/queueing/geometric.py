@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloudarena.queueing.checks import Floats
+from cloudarena.base.arrays import Floats
 
 STEEPEST = 700.0
 """Bound of the logarithm of a ratio: exp(700) is still finite, exp(-700) as good as 0."""

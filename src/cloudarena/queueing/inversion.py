@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import comb
 
-from cloudarena.queueing.checks import Complexes, Floats, Ints
+from cloudarena.base.arrays import Complexes, Floats, Ints
 
 DAMPING = 23.0
 """The series for P(T > t) is wrong by at most exp(-23) = 1e-10 P(T > 3 t)."""

@@ -10,15 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.errors import SpecError
-from cloudarena.queueing.checks import (
-    Floats,
-    Ints,
-    check_not_negative,
-    check_positive,
-    check_whole,
-    spread,
-)
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_not_negative, check_positive, check_wholes, spread
+from cloudarena.base.errors import SpecError
 from cloudarena.queueing.geometric import ends, log_ratio, mean
 from cloudarena.queueing.single_server import Station
 
@@ -31,14 +25,14 @@ def erlang_b(servers: ArrayLike, load: ArrayLike) -> Floats:
     ``load`` is the arrival rate times the mean service time, in erlangs. The law of the service
     time does not matter.
     """
-    count = check_whole("servers", servers, 0, MOST_SERVERS)
+    count = check_wholes("servers", servers, 0, MOST_SERVERS)
     count, offered = spread(servers=count, load=check_not_negative("load", load))
     return (1.0 / (1.0 + _odds(count, offered)))[()]
 
 
 def erlang_c(servers: ArrayLike, load: ArrayLike) -> Floats:
     """The share of arrivals that must wait in M/M/c: all, from a load of ``servers`` on."""
-    count = check_whole("servers", servers, 1, MOST_SERVERS)
+    count = check_wholes("servers", servers, 1, MOST_SERVERS)
     count, offered = spread(servers=count, load=check_not_negative("load", load))
     return _erlang_c(count, offered)[()]
 
@@ -51,7 +45,7 @@ def mmc(arrival_rate: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) ->
     """
     arrival = check_not_negative("arrival_rate", arrival_rate)
     service = check_positive("service_rate", service_rate)
-    count = check_whole("servers", servers, 1, MOST_SERVERS)
+    count = check_wholes("servers", servers, 1, MOST_SERVERS)
     arrival, service, count = spread(arrival_rate=arrival, service_rate=service, servers=count)
     capacity = count * service
     waiting = _erlang_c(count, arrival / service)
@@ -82,8 +76,8 @@ def mmck(
     """
     arrival = check_not_negative("arrival_rate", arrival_rate)
     service = check_positive("service_rate", service_rate)
-    count = check_whole("servers", servers, 1, MOST_SERVERS)
-    places = check_whole("room", room, 1)
+    count = check_wholes("servers", servers, 1, MOST_SERVERS)
+    places = check_wholes("room", room, 1)
     arrival, service, count, places = spread(
         arrival_rate=arrival, service_rate=service, servers=count, room=places
     )

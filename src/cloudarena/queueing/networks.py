@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.errors import SpecError
-from cloudarena.queueing.checks import (
-    Floats,
+from cloudarena.base.arrays import Floats
+from cloudarena.base.checks import (
     check_not_negative,
     check_positive,
     check_shape,
     check_share,
-    check_whole,
+    check_wholes,
 )
+from cloudarena.base.errors import SpecError
 from cloudarena.queueing.many_servers import MOST_SERVERS, mmc
 from cloudarena.queueing.single_server import Station
 
@@ -83,7 +83,7 @@ def jackson(
     if total <= 0.0:
         raise SpecError("external: 0 is not allowed: a rate of more than 0 at some station")
     rates = check_positive("service_rate", service_rate)
-    counts = check_whole("servers", servers, 1, MOST_SERVERS)
+    counts = check_wholes("servers", servers, 1, MOST_SERVERS)
     for name, values in (("service_rate", rates), ("servers", counts)):
         if values.ndim:
             check_shape(name, values, flows.shape, "one number, or one for each station")

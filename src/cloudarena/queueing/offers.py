@@ -8,18 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.errors import SpecError, check_choice
-from cloudarena.queueing.checks import (
-    Floats,
-    Ints,
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import (
     check_level,
     check_not_negative,
     check_one,
     check_positive,
     check_shape,
-    check_whole,
+    check_wholes,
     keep,
 )
+from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.queueing.response import HIGHEST_LEVEL
 
 METRICS = ("mean", "quantile")
@@ -74,7 +73,7 @@ class Offer:
             most_vms: VMs at most, of all sizes and tiers.
         """
         cost = check_not_negative("prices", prices)
-        vms = check_whole("most", most, 0, MOST_PER_SIZE)
+        vms = check_wholes("most", most, 0, MOST_PER_SIZE)
         if vms.ndim != 2 or 0 in vms.shape:
             raise SpecError(f"most: the shape {vms.shape} is not allowed: tiers x sizes")
         tiers, sizes = vms.shape
@@ -87,12 +86,12 @@ class Offer:
         available = vms.sum(axis=0)
         limits, counted = np.zeros(0, np.int64), np.zeros((sizes, 0), np.int64)
         if most_in_total is not None:
-            total = check_whole("most_in_total", most_in_total, 0)
+            total = check_wholes("most_in_total", most_in_total, 0)
             check_shape("most_in_total", total, (sizes,), f"{sizes} numbers, one for each size")
             binds = total < available
             limits, counted = total[binds], np.eye(sizes, dtype=np.int64)[:, binds]
         if most_vms is not None:
-            number = int(check_one("most_vms", check_whole("most_vms", most_vms, tiers)))
+            number = int(check_one("most_vms", check_wholes("most_vms", most_vms, tiers)))
             if number < available.sum():
                 limits = np.append(limits, number)
                 counted = np.column_stack((counted, np.ones(sizes, np.int64)))

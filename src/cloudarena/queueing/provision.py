@@ -16,16 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.errors import SpecError
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_not_negative, check_one, check_shape, check_share
+from cloudarena.base.errors import SpecError
 from cloudarena.queueing.chain import TierChain, evaluate, serve
-from cloudarena.queueing.checks import (
-    Floats,
-    Ints,
-    check_not_negative,
-    check_one,
-    check_shape,
-    check_share,
-)
 from cloudarena.queueing.fronts import Front, cheapest_front, quickest_front
 from cloudarena.queueing.offers import Offer, Sla, price_units, tier_counts
 from cloudarena.queueing.response import response_tail

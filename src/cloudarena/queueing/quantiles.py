@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cloudarena.queueing.checks import Floats, Ints
+from cloudarena.base.arrays import Floats, Ints
 
 SMALLEST_TAIL = 1e-300
 MOST_STEPS = 200

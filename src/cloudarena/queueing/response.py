@@ -19,16 +19,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.errors import SpecError
+from cloudarena.base.arrays import Complexes, Floats, Ints
+from cloudarena.base.checks import check_level, check_not_negative, check_one
+from cloudarena.base.errors import SpecError
 from cloudarena.queueing.chain import TierChain, check_configurations, mean_response, settle
-from cloudarena.queueing.checks import (
-    Complexes,
-    Floats,
-    Ints,
-    check_level,
-    check_not_negative,
-    check_one,
-)
 from cloudarena.queueing.geometric import ends
 from cloudarena.queueing.inversion import FIRST_TERMS, tail_of_transform
 from cloudarena.queueing.quantiles import quantile_of_tail

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloudarena.errors import SpecError, check_choice
-from cloudarena.queueing.checks import Floats, Ints, check_not_negative, check_share
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_not_negative, check_share
+from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.queueing.networks import traffic
 
 ROUTINGS = ("depth", "random_walk")

@@ -10,13 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.queueing.checks import (
-    Floats,
-    check_not_negative,
-    check_positive,
-    check_whole,
-    spread,
-)
+from cloudarena.base.arrays import Floats
+from cloudarena.base.checks import check_not_negative, check_positive, check_wholes, spread
 from cloudarena.queueing.geometric import ends, log_ratio, mean
 
 
@@ -86,7 +81,7 @@ def mm1c(arrival_rate: ArrayLike, service_rate: ArrayLike, room: ArrayLike) -> S
     """
     arrival = check_not_negative("arrival_rate", arrival_rate)
     service = check_positive("service_rate", service_rate)
-    places = check_whole("room", room, 1).astype(np.float64)
+    places = check_wholes("room", room, 1).astype(np.float64)
     arrival, service, places = spread(arrival_rate=arrival, service_rate=service, room=places)
     logarithm = log_ratio(arrival, service)
     states = ends(logarithm, places)

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
-from cloudarena.queueing.checks import (
-    Floats,
+from cloudarena.base.arrays import Floats
+from cloudarena.base.checks import (
     check_level,
     check_not_negative,
     check_positive,
-    check_whole,
+    check_wholes,
     spread,
 )
 from cloudarena.queueing.geometric import log_ratio, reaches
@@ -118,7 +118,7 @@ def _with_room(
 ) -> tuple[Floats, ...]:
     arrival = check_not_negative("arrival_rate", arrival_rate)
     service = check_positive("service_rate", service_rate)
-    places = check_whole("room", room, 1).astype(np.float64)
+    places = check_wholes("room", room, 1).astype(np.float64)
     named = {name: values, "arrival_rate": arrival, "service_rate": service, "room": places}
     return spread(**named)
 
@@ -128,7 +128,7 @@ def _with_servers(
 ) -> tuple[Floats, ...]:
     arrival = check_not_negative("arrival_rate", arrival_rate)
     service = check_positive("service_rate", service_rate)
-    count = check_whole("servers", servers, 1, MOST_SERVERS).astype(np.float64)
+    count = check_wholes("servers", servers, 1, MOST_SERVERS).astype(np.float64)
     named = {name: values, "arrival_rate": arrival, "service_rate": service, "servers": count}
     return spread(**named)
 

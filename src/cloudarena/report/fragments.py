@@ -36,8 +36,8 @@ def breakable(text: str) -> str:
 def drawn_metrics(comparison: Comparison) -> list[Metric]:
     """The metrics with a chart: the headline and the highlights, with what was left undone."""
     scenario = comparison.scenario
-    names = dict.fromkeys((scenario.headline, *scenario.highlights))
-    known = {metric.name: metric for metric in scenario.measures}
+    names = dict.fromkeys((scenario.kind.headline, *scenario.kind.highlights))
+    known = {metric.name: metric for metric in scenario.kind.metrics}
     return [known[name] for name in names if name in known]
 
 
@@ -55,7 +55,7 @@ def facts(comparison: Comparison) -> list[tuple[str, str]]:
     return [
         ("Policies", policies),
         ("Replications", f"{comparison.replications:,} of each policy, {seeds_text(comparison)}"),
-        ("Ranked by", f"<code>{escape(comparison.scenario.headline)}</code>"),
+        ("Ranked by", f"<code>{escape(comparison.scenario.kind.headline)}</code>"),
         ("Version", f"cloudarena {escape(__version__)}"),
         ("Run again with", command),
     ]
@@ -136,7 +136,7 @@ def difference_charts(
 def trade_off_charts(comparison: Comparison) -> str:
     """A frame for each pair of metrics; the words name the policies on the Pareto front."""
     figures = []
-    for number, pair in enumerate(comparison.scenario.trade_offs):
+    for number, pair in enumerate(comparison.scenario.kind.trade_offs):
         front = ", ".join(comparison.front(pair))
         label = f"{pair.y} against {pair.x}, one mark for each policy; on the front: {front}"
         figures.append(
@@ -217,7 +217,7 @@ def _metric_row(comparison: Comparison, metric: Metric) -> str:
             f"{interval}</span>{_difference_line(comparison, policy, metric)}</td>"
         )
     tip = f"{metric.description}. {_DIRECTIONS[metric.better]}".strip(". ")
-    kind = "" if metric.name in comparison.scenario.highlights else ' class="more"'
+    kind = "" if metric.name in comparison.scenario.kind.highlights else ' class="more"'
     return (
         f'<tr{kind}><th scope="row"><span class="tip" tabindex="0" data-tip="{escape(tip)}">'
         f'{breakable(metric.name)}</span><span class="way">{_DIRECTIONS[metric.better]}</span>'

@@ -9,8 +9,8 @@ from string import Template
 from typing import Any
 
 from cloudarena import __version__
+from cloudarena.base.files import write_text
 from cloudarena.experiments.compare import CONFIDENCE, Comparison, Estimate
-from cloudarena.files import write_text
 from cloudarena.report import fragments
 from cloudarena.report.numbers import format_number
 from cloudarena.report.page import asset, render_page
@@ -37,13 +37,13 @@ def render_report(comparison: Comparison) -> str:
     answer, *reasons = comparison.sentences()
     sections = Template(asset("report.html")).substitute(
         table=fragments.metrics_table(comparison),
-        metric_count=len(scenario.measures),
+        metric_count=len(scenario.kind.metrics),
         charts_hint=fragments.charts_hint(comparison),
         charts=fragments.mean_charts(comparison, others),
         differences=fragments.difference_charts(comparison, others) if several else "",
         differences_hidden="" if several else "hidden",
         trade_offs=fragments.trade_off_charts(comparison),
-        trade_offs_hidden="" if scenario.trade_offs and several else "hidden",
+        trade_offs_hidden="" if scenario.kind.trade_offs and several else "hidden",
         first=escape(comparison.policies[0]),
         switches=fragments.policy_switches(comparison),
         timelines=fragments.time_charts(data["timelines"]),
@@ -80,7 +80,7 @@ def report_data(comparison: Comparison) -> dict[str, Any]:
         "replications": comparison.replications,
         "seed": comparison.seed,
         "confidence": CONFIDENCE,
-        "headline": scenario.headline,
+        "headline": scenario.kind.headline,
         "level": confidence_text(comparison),
         "conclusion": comparison.conclusion(),
         "out_of_the_running": list(comparison.out_of_the_running),
@@ -108,7 +108,7 @@ def report_data(comparison: Comparison) -> dict[str, Any]:
                     for policy in policies[1:]
                 ],
             }
-            for metric in scenario.measures
+            for metric in scenario.kind.metrics
         ],
         "values": {
             name: [[_number(value) for value in row] for row in rows.tolist()]
@@ -117,7 +117,7 @@ def report_data(comparison: Comparison) -> dict[str, Any]:
         "bounds": {name: flags.tolist() for name, flags in comparison.bounds.items()},
         "trade_offs": [
             {**pair._asdict(), "front": [policies.index(name) for name in comparison.front(pair)]}
-            for pair in scenario.trade_offs
+            for pair in scenario.kind.trade_offs
         ],
         "timelines": timelines(scenario, comparison.samples),
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from cloudarena.base.measures import AtLeast
 from cloudarena.experiments.estimates import ROUNDING, Estimate
-from cloudarena.measures import AtLeast
 
 UNKNOWN = "\N{EN DASH}"
 """What stands where there is no number, such as the mean over nothing."""

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from cloudarena.base.errors import CloudarenaError
 from cloudarena.catalogue import load
 from cloudarena.contract import Scenario
-from cloudarena.errors import CloudarenaError
 from cloudarena.experiments.compare import Comparison
 
 SPEC_FILE = "scenario.yaml"
@@ -48,7 +48,7 @@ def reproduction(comparison: Comparison) -> Reproduction:
         words.append("--ignore-service")
     if comparison.service_margin:
         words += ["--service-margin", repr(comparison.service_margin)]
-    known = set(comparison.scenario.book)
+    known = set(comparison.scenario.kind.policies)
     own = [name for name in comparison.policies if name not in known and ":" not in name]
     if own:
         notes.append(

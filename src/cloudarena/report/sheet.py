@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from cloudarena.files import write_text
+from cloudarena.base.files import write_text
 from cloudarena.report.charts import Chart
 from cloudarena.report.page import asset, render_page
 

@@ -59,10 +59,10 @@ def result_table(result: Result, scenario: Scenario) -> Table:
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("better", no_wrap=True)
     table.add_column("meaning", style="dim")
-    known = {metric.name: metric for metric in scenario.measures}
+    known = {metric.name: metric for metric in scenario.kind.metrics}
     for name, value in result.metrics.items():
         metric = known.get(name, Metric(name, ""))
-        important = name in scenario.highlights
+        important = name in scenario.kind.highlights
         table.add_row(
             Text(name, "bold" if important else ""),
             Text(format_number(value), "bold" if important else ""),
@@ -74,9 +74,8 @@ def result_table(result: Result, scenario: Scenario) -> Table:
 
 def shown_metrics(scenario: Scenario, every_metric: bool) -> list[Metric]:
     """The highlights in their order, then, when asked for, the others in theirs."""
-    known = {metric.name: metric for metric in scenario.measures}
-    first = [known[name] for name in scenario.highlights]
-    others = [metric for metric in scenario.measures if metric.name not in scenario.highlights]
+    first = [metric for metric in scenario.kind.metrics if metric.highlight]
+    others = [metric for metric in scenario.kind.metrics if not metric.highlight]
     return first + others if every_metric else first
 
 
@@ -233,7 +232,7 @@ def _differences(comparison: Comparison, metrics: list[Metric]) -> _Adaptive:
 
 
 def _labels(comparison: Comparison, metrics: list[Metric]) -> list[Text]:
-    headline = comparison.scenario.headline
+    headline = comparison.scenario.kind.headline
     return [
         Text(f"{metric.name} {ARROWS[metric.better]}", "bold" if metric.name == headline else "")
         for metric in metrics

@@ -23,7 +23,7 @@ def timelines(
     scenario: Scenario, samples: Mapping[str, Mapping[str, pa.Table]]
 ) -> list[dict[str, Any]]:
     """Each plot as plain values for JSON, with a line for each policy that recorded it."""
-    drawn = (_timeline(scenario, plot, samples) for plot in scenario.plots)
+    drawn = (_timeline(scenario, plot, samples) for plot in scenario.kind.plots)
     return [timeline for timeline in drawn if timeline["lines"]]
 
 

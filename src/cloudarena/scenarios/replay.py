@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cloudarena.errors import PolicyError
+from cloudarena.base.errors import PolicyError
 from cloudarena.workloads.columns import place, read_columns
 
 

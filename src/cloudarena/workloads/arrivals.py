@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, check_choice
+from cloudarena.base.errors import SpecError, check_choice
 
 DAY = 86_400.0
 BURSTINESS, BURST_SHARE, BURST_SECONDS = 10.0, 0.1, 60.0

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, TraceError, check_choice
+from cloudarena.base.errors import SpecError, TraceError, check_choice
 from cloudarena.workloads.arrivals import spread_counts
 from cloudarena.workloads.columns import check, not_allowed, place, read_columns
 

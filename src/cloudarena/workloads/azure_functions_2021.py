@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.columns import check, read_columns
 from cloudarena.workloads.readings import writable
 

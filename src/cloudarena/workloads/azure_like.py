@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
 from cloudarena.workloads.azure_readings import TICKS_PER_DAY, draw_readings
 from cloudarena.workloads.quotas import (
     deal_to_groups,

@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import TraceError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import TraceError
 from cloudarena.workloads.columns import not_allowed, place, read_batches
 from cloudarena.workloads.readings import (
     FINE,

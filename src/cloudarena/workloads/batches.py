@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from cloudarena.base.errors import SpecError, TraceError, nearest
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, TraceError, nearest
 from cloudarena.workloads.columns import place, read_columns
 
 Variance = Literal["low", "high"]

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from cloudarena.errors import TraceError, nearest
-from cloudarena.files import UNREADABLE
+from cloudarena.base.errors import TraceError, nearest
+from cloudarena.base.files import UNREADABLE
 
 WORDS = {pa.int64(): "a whole number", pa.float64(): "a number"}
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cloudarena.errors import TraceError, nearest
-from cloudarena.files import UNREADABLE
+from cloudarena.base.errors import TraceError, nearest
+from cloudarena.base.files import UNREADABLE
 
 KINDS: dict[type, str] = {dict: "a mapping of keys", list: "a list", str: "text"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from cloudarena.base.errors import SpecError, check_choice, nearest
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, check_choice, nearest
 from cloudarena.workloads.quotas import draw_by_quota
 
 Architecture = Literal["arm32", "aarch64", "x86"]

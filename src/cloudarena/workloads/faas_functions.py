@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cloudarena.base.errors import SpecError, check_choice, nearest
 from cloudarena.engine.laws import Law, log_normal
-from cloudarena.errors import SpecError, check_choice, nearest
 from cloudarena.workloads.faas_devices import Accelerator, device_named
 from cloudarena.workloads.faas_figures import (
     EXECUTION_TIMES,

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, TraceError
 from cloudarena.workloads.arrivals import (
     BURST_SECONDS,
     BURST_SHARE,

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.hashing import uniform
 from cloudarena.engine.laws import Law, Laws, draw, log_normal, make_laws, mean
-from cloudarena.errors import SpecError
 from cloudarena.workloads.faas_devices import device_named
 
 NONE, UNREACHED = -1, -2

@@ -7,8 +7,8 @@ import gzip
 import json
 from pathlib import Path
 
-from cloudarena.errors import TraceError
-from cloudarena.files import UNREADABLE
+from cloudarena.base.errors import TraceError
+from cloudarena.base.files import UNREADABLE
 
 BEGINNING = 2**16
 """How much of a file is looked at, in bytes."""

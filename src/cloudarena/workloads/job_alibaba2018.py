@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.columns import read_batches
 from cloudarena.workloads.job_graph import parent_lists, task_levels
 from cloudarena.workloads.job_names import edges_by_name

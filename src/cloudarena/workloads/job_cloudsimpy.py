@@ -24,8 +24,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cloudarena.errors import TraceError
-from cloudarena.files import UNREADABLE
+from cloudarena.base.errors import TraceError
+from cloudarena.base.files import UNREADABLE
 from cloudarena.workloads.columns import check, is_parquet, read_columns
 from cloudarena.workloads.job_names import edges_by_name
 from cloudarena.workloads.jobs import JobWorkload, assemble, task_rules, tidy_ids

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
 from cloudarena.workloads.job_draws import check_parameters, single_task_jobs
 from cloudarena.workloads.jobs import JobWorkload
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.workloads.jobs import MOST_JOBS, JobWorkload, assemble
 
 

@@ -34,8 +34,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, check_choice
 from cloudarena.workloads.jobs import LONGEST_TIME, SHORTEST_TIME, JobWorkload
 
 EstimateModel = Literal["exact", "modal", "factor"]

@@ -28,8 +28,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from cloudarena.errors import TraceError, nearest
-from cloudarena.files import written_folder
+from cloudarena.base.errors import TraceError, nearest
+from cloudarena.base.files import written_folder
 from cloudarena.workloads.columns import check, is_parquet, not_allowed, place, read_columns
 from cloudarena.workloads.job_names import find_parents
 from cloudarena.workloads.jobs import (

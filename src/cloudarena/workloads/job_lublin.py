@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, check_choice
 from cloudarena.workloads.job_draws import check_parameters, gamma_below, single_task_jobs
 from cloudarena.workloads.jobs import JobWorkload
 

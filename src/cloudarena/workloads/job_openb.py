@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.columns import check, read_columns
 from cloudarena.workloads.jobs import JobWorkload, assemble, task_rules
 from cloudarena.workloads.openb import UNUSED_TYPES, USED_TYPES

@@ -29,8 +29,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.errors import TraceError
-from cloudarena.files import UNREADABLE
+from cloudarena.base.errors import TraceError
+from cloudarena.base.files import UNREADABLE
 from cloudarena.workloads.columns import not_allowed
 from cloudarena.workloads.jobs import JobWorkload, assemble, task_rules
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, TraceError
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.workloads.job_graph import circle, parent_lists, task_levels
 
 RESOURCES = ("cpu", "memory", "disk", "gpu")

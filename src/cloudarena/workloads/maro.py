@@ -24,8 +24,8 @@ import pyarrow as pa
 import yaml
 from numpy.typing import NDArray
 
-from cloudarena.errors import TraceError
-from cloudarena.files import UNREADABLE
+from cloudarena.base.errors import TraceError
+from cloudarena.base.files import UNREADABLE
 from cloudarena.workloads.columns import not_allowed, place
 from cloudarena.workloads.readings import FINE, NEGATIVE_TIME, ReadingBoard, ReadingCounts
 from cloudarena.workloads.vm_files import checked_vms

@@ -14,9 +14,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cloudarena.errors import TraceError, nearest
-from cloudarena.files import UNREADABLE
-from cloudarena.yaml_text import parse_yaml
+from cloudarena.base.errors import TraceError, nearest
+from cloudarena.base.files import UNREADABLE
+from cloudarena.base.yaml import parse_yaml
 
 SETTINGS = {
     "BUFFER_TIME_BUDGET": ("buffer", "budget_ticks"),

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.errors import SpecError, TraceError
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.workloads.columns import check, read_columns
 from cloudarena.workloads.readings import LAST_TICK, check_room, first_of_each, writable
 from cloudarena.workloads.vm_files import write_vm_files

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, TraceError
 from cloudarena.workloads.columns import check, read_columns
 from cloudarena.workloads.readings import writable
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import TraceError
 from cloudarena.engine.compiled import compiled
-from cloudarena.errors import TraceError
 from cloudarena.workloads.vms import VmWorkload
 
 LAST_TICK = 10**8

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from cloudarena.errors import TraceError
-from cloudarena.files import written_folder
+from cloudarena.base.errors import TraceError
+from cloudarena.base.files import written_folder
 from cloudarena.workloads.columns import (
     check,
     is_parquet,

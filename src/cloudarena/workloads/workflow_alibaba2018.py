@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.workloads.job_alibaba2018 import STATUS, load_alibaba2018
 from cloudarena.workloads.jobs import RESOURCES, JobWorkload, slice_jobs
 from cloudarena.workloads.workflow_template import MOST_OPERATIONS

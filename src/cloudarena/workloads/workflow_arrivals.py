@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError
 from cloudarena.workloads.arrivals import arrival_law
 from cloudarena.workloads.azure_functions import Invocations, invocation_arrivals
 from cloudarena.workloads.workflow_template import WorkflowTemplate

@@ -22,7 +22,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from cloudarena.errors import TraceError, nearest
+from cloudarena.base.errors import TraceError, nearest
 from cloudarena.workloads.columns import not_allowed
 from cloudarena.workloads.documents import document_name, read_bytes
 from cloudarena.workloads.workflow_timed import TimedWorkflow, edge_rows

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.errors import TraceError
-from cloudarena.files import written_folder
+from cloudarena.base.errors import TraceError
+from cloudarena.base.files import written_folder
 from cloudarena.workloads.documents import (
     member,
     not_a,

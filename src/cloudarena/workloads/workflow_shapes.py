@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, check_choice
 from cloudarena.workloads import (
     workflow_cybershake,
     workflow_epigenomics,

@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import SpecError, TraceError, check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, TraceError, check_choice
 from cloudarena.workloads.jobs import LONGEST_TIME
 from cloudarena.workloads.workflow_template import (
     MOST_BYTES,

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cloudarena.errors import TraceError, nearest
+from cloudarena.base.errors import TraceError, nearest
 from cloudarena.workloads.documents import document_name, member, not_a, number, read_json
 from cloudarena.workloads.jobs import LONGEST_TIME
 from cloudarena.workloads.workflow_template import MOST_BYTES, MOST_PARALLELISM

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from cloudarena.errors import TraceError
+from cloudarena.base.errors import TraceError
 from cloudarena.workloads.job_graph import circle, task_levels
 from cloudarena.workloads.jobs import LONGEST_TIME, tidy_ids
 from cloudarena.workloads.workflow_paths import critical_path_s, function_seconds

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from cloudarena.base.errors import PolicyError
+from cloudarena.base.measures import AtLeast
 from cloudarena.contract import InvalidAction
-from cloudarena.errors import PolicyError
-from cloudarena.measures import AtLeast
 from cloudarena.scenarios.clusters import UNTIL_DONE, Plan
 from cloudarena.scenarios.clusters.policies import Fixed, by_weight
 
@@ -50,7 +50,7 @@ def test_tasks_that_are_not_done_are_told_while_a_run_goes_on():
     metrics = run.metrics()
     assert (metrics["unserved_share"], metrics["makespan_s"]) == (0.0, 11)
     assert not isinstance(metrics["makespan_s"], AtLeast)
-    assert run.scenario.highlights[0] == "unserved_share"
+    assert run.scenario.kind.highlights[0] == "unserved_share"
 
 
 def test_nobody_earns_by_waiting():
@@ -215,7 +215,7 @@ def test_shares_by_weight(weights, vms, shares):
 )
 def test_policies(policy, shares):
     scenario = clusters([(0, [6, 2])], (2, 1), (1, 9), vms=8)
-    plan = scenario.book.resolve(policy)(scenario.start().decision)
+    plan = scenario.kind.policies.resolve(policy)(scenario.start().decision)
     assert np.asarray(plan.shares).tolist() == shares
     assert plan.length_s == UNTIL_DONE
     assert plan.evaluations == 0
@@ -232,14 +232,14 @@ def test_a_fixed_share():
     with pytest.raises(PolicyError, match="shares: '1-x' is not allowed: whole numbers with hyph"):
         Fixed("1-x")
     with pytest.raises(InvalidAction, match="5 VMs are not allowed: exactly 4 in all"):
-        scenario.start().play(scenario.book.resolve("fixed:shares=2-3"))
+        scenario.start().play(scenario.kind.policies.resolve("fixed:shares=2-3"))
     with pytest.raises(InvalidAction, match="for each of 2 classes"):
-        scenario.start().play(scenario.book.resolve("fixed:shares=4"))
+        scenario.start().play(scenario.kind.policies.resolve("fixed:shares=4"))
 
 
 def test_the_mean_optimum_leaves_vms_idle_where_they_do_not_help():
     scenario = clusters([(0, [6, 2])], (2, 1), (1, 9), vms=8, allow_idle=True)
-    plan = scenario.book.resolve("mean-optimum")(scenario.start().decision)
+    plan = scenario.kind.policies.resolve("mean-optimum")(scenario.start().decision)
     assert np.asarray(plan.shares).tolist() == [6, 1]
 
 

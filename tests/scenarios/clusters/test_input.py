@@ -9,7 +9,7 @@ import pytest
 
 import cloudarena as package
 from cloudarena import catalogue, simulate
-from cloudarena.errors import CloudarenaError, PolicyError, SpecError
+from cloudarena.base.errors import CloudarenaError, PolicyError, SpecError
 from cloudarena.optimize.stages import similarities
 from cloudarena.scenarios.clusters import ClustersScenario
 from cloudarena.workloads.batches import generate_batches
@@ -146,7 +146,7 @@ def test_policies_see_the_same_work():
     worlds = []
     for policy in ("equal", "greedy"):
         run = scenario.start(seed=2)
-        run.play(scenario.book.resolve(policy))
+        run.play(scenario.kind.policies.resolve(policy))
         worlds.append(run.world)
     assert (worlds[0].seconds == worlds[1].seconds).all()
     assert (worlds[0].memory_mb == worlds[1].memory_mb).all()

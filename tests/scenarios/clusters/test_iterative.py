@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cloudarena
-from cloudarena.errors import CloudarenaError
+from cloudarena.base.errors import CloudarenaError
 from cloudarena.optimize import Compositions, mean_model_seeds
 from cloudarena.optimize.large_spaces import near_front
 from cloudarena.scenarios.clusters import iterative
@@ -31,7 +31,7 @@ def simulate(scenario, policy, seed=0):
 @pytest.mark.parametrize("policy", ["iterative-monte-carlo", "ilos", "elos"])
 def test_with_fixed_times_it_is_the_mean_optimum(policy):
     scenario = clusters([(0, [9, 4])], (2, 1), (1, 2), vms=8)
-    chosen = scenario.book.resolve(QUICK[policy])
+    chosen = scenario.kind.policies.resolve(QUICK[policy])
     chosen.start(scenario, 0)
     plan = chosen(scenario.start().decision)
     # 18 s of work and 4 s: 18 / 6 = 3, 4 / 2 = 2; 18 / 7 = 2.57 but 4 / 1 = 4.
@@ -116,7 +116,7 @@ def test_calm_batches_are_merged_and_wild_ones_are_split():
         workload = {"batches": 2400, "horizon_s": 600, "load": 100}
         workload |= {"regime_s": regime_s, "concentration": 0.1}
         scenario = generated(decide_seconds=0.01, information="oracle", workload=workload)
-        policy = scenario.book.resolve(QUICK["elos"] + ":merge=0.8:split=0.8")
+        policy = scenario.kind.policies.resolve(QUICK["elos"] + ":merge=0.8:split=0.8")
         policy.start(scenario, 0)
         run = scenario.start()
         run.apply(policy(run.decision))
@@ -184,7 +184,7 @@ def test_the_makespan_of_mean_times_may_be_taken_instead():
         policy.start(scenario, 0)
         plans[estimator] = np.asarray(policy(scenario.start().decision).shares).tolist()
     run = generated().start()
-    optimum = run.scenario.book.resolve("mean-optimum")(run.decision)
+    optimum = run.scenario.kind.policies.resolve("mean-optimum")(run.decision)
     assert plans["plug_in"] == np.asarray(optimum.shares).tolist()
 
 

@@ -95,7 +95,7 @@ def test_hand_made_batches(story):
 def test_random_batches_under_the_policies(policy, decide_seconds):
     scenario = generated(decide_seconds=decide_seconds)
     run = scenario.start(seed=3)
-    chosen = scenario.book.resolve(policy)
+    chosen = scenario.kind.policies.resolve(policy)
     plans = []
     while (decision := run.decision) is not None:
         plans.append(chosen(decision))
@@ -141,5 +141,5 @@ def test_the_mean_optimum_has_the_shortest_makespan(story):
         for shares in itertools.product(range(1, scenario.vms + 1), repeat=len(scenario.classes))
         if sum(shares) == scenario.vms
     )
-    plan = scenario.book.resolve("mean-optimum")(scenario.start().decision)
+    plan = scenario.kind.policies.resolve("mean-optimum")(scenario.start().decision)
     assert makespan(plan.shares) == pytest.approx(best)

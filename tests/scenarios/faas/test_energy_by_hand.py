@@ -181,7 +181,7 @@ def test_nodes_that_go_off_add_their_idle_power(policy):
 def expected_j(spec):
     """What the first placer to be asked after 20 s sees, by node."""
     run = spec.start(0)
-    first_fit = spec.book.resolve("first-fit")
+    first_fit = spec.kind.policies.resolve("first-fit")
     while run.decision.kind != "place" or run.now < 20:
         run.apply(first_fit(run.decision))
     return run.decision.nodes.invocation_j.copy(), run.decision.nodes.added_w.copy()

@@ -10,7 +10,7 @@ from tests.scenarios.faas.cases import function, scenario
 
 import cloudarena
 from cloudarena import simulate
-from cloudarena.errors import PolicyError, SpecError
+from cloudarena.base.errors import PolicyError, SpecError
 from cloudarena.scenarios.faas import sources
 from cloudarena.scenarios.faas.responses import Responses
 from cloudarena.testing import check_policy
@@ -65,7 +65,7 @@ def test_requests_and_energies_add_up(seed, policy, router, requests, limits):
         changes |= {"functions[0].timeout_s": 8.0, "functions[2].queue_limit": 3}
     spec = cloudarena.load("faas/urban-sensing", changes)
     run = spec.start(seed, "full")
-    run.play(spec.book.resolve(policy))
+    run.play(spec.kind.policies.resolve(policy))
     result = run.result()
     check_sums(result)
     # Little's law: the requests in the system over time are the times that requests were there.
@@ -254,7 +254,7 @@ def test_requests_may_be_drawn_window_by_window(monkeypatch):
     monkeypatch.setattr(sources, "WINDOW_REQUESTS", 7000)
     run = spec.start(1, "full")
     assert run.world.clock[0]["windows"] == 6
-    run.play(spec.book.resolve("highest-performance"))
+    run.play(spec.kind.policies.resolve("highest-performance"))
     result = run.result()
     check_sums(result)
     assert simulate(spec, "highest-performance", 1, "none").metrics == result.metrics
@@ -317,7 +317,7 @@ def test_both_speeds_agree_on_all_that_is_metered(policy):
         "functions[2].queue_limit": 3,
     }
     spec = cloudarena.load("faas/urban-sensing", changes)
-    chosen = spec.book.resolve(policy)
+    chosen = spec.kind.policies.resolve(policy)
     run = spec.start(2, "full")
     while run.decision is not None:
         run.metrics()  # looks, and changes nothing

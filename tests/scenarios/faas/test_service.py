@@ -10,7 +10,7 @@ from tests.scenarios.faas.cases import column, function, scenario
 
 import cloudarena
 from cloudarena import simulate
-from cloudarena.measures import AtLeast
+from cloudarena.base.measures import AtLeast
 from cloudarena.scenarios.faas.observe import REWARDS, FaasObserver
 from cloudarena.scenarios.faas.responses import Responses
 
@@ -32,7 +32,7 @@ def test_who_serves_nothing_has_nothing_to_show():
     for name in ("mean", "p50", "p95", "p99"):
         assert isinstance(metrics[f"response_{name}_s"], AtLeast)
         assert metrics[f"response_{name}_s"] > 1.0
-    assert spec.highlights[0] == "unserved_share"
+    assert spec.kind.highlights[0] == "unserved_share"
 
 
 def test_all_that_was_left_undone_counts():
@@ -116,7 +116,7 @@ def test_no_reward_is_for_doing_nothing(reward):
     observer = FaasObserver(spec, reward)
     values = []
     for policy in (lazy, "energy-efficiency"):
-        run, decide = spec.start(0), spec.book.resolve(policy)
+        run, decide = spec.start(0), spec.kind.policies.resolve(policy)
         assert math.isfinite(observer.value(run))
         while run.decision is not None:
             run.apply(decide(run.decision))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import cloudarena
-from cloudarena.measures import AtLeast
+from cloudarena.base.measures import AtLeast
 
 from .clusters import cluster, column, job, outage, places, play, starts, task
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloudarena
+from cloudarena.base.errors import CloudarenaError, InvalidAction, PolicyError, SpecError
 from cloudarena.contract import Result
-from cloudarena.errors import CloudarenaError, InvalidAction, PolicyError, SpecError
 from cloudarena.scenarios.jobs import policy
 
 from .cases import Spec, specs

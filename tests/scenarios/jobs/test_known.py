@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cloudarena
-from cloudarena.errors import PolicyError
+from cloudarena.base.errors import PolicyError
 from cloudarena.policies import ArrayPolicy
 from cloudarena.scenarios.jobs import policy
 

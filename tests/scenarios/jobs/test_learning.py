@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloudarena
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.learn.env import CloudEnv
 
 from .cases import Spec, specs

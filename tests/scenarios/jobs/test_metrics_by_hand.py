@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cloudarena
-from cloudarena.errors import InvalidAction
+from cloudarena.base.errors import InvalidAction
 from cloudarena.scenarios.jobs import NOTHING
 
 from .clusters import cluster, job, outage, places, play, starts, task

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloudarena
+from cloudarena.base.measures import AtLeast
 from cloudarena.contract import Result
-from cloudarena.measures import AtLeast
 from cloudarena.scenarios.jobs import policy
 from cloudarena.scenarios.jobs.conservative import ConservativeBackfilling
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloudarena
+from cloudarena.base.measures import AtLeast
 from cloudarena.contract import Result
-from cloudarena.measures import AtLeast
 from cloudarena.scenarios.jobs import JobsDecision
 
 from . import reference

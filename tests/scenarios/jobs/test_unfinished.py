@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import cloudarena
-from cloudarena.errors import InvalidAction
-from cloudarena.measures import AtLeast
+from cloudarena.base.errors import InvalidAction
+from cloudarena.base.measures import AtLeast
 from cloudarena.scenarios.jobs.metrics import HIGHLIGHTS
 
 from .clusters import cluster, job, outage, play, starts, task

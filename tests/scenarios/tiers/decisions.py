@@ -56,7 +56,7 @@ def decision(scenario, counts, utilisation=None, rates=(20.0,), held_at_end=0, n
 
 def ask(policy, scenario, *arguments, **others):
     """What a policy that has just begun does."""
-    chosen = scenario.book.resolve(policy)
+    chosen = scenario.kind.policies.resolve(policy)
     if hasattr(chosen, "start"):
         chosen.start(scenario, 0)
     return chosen(decision(scenario, *arguments, **others)).tolist()

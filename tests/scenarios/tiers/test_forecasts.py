@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cloudarena.errors import CloudarenaError
+from cloudarena.base.errors import CloudarenaError
 from cloudarena.scenarios.tiers.forecasts import FORECASTS, holt_winters, linear, smoothing
 
 from .decisions import service
@@ -52,7 +52,7 @@ def test_a_policy_may_be_given_a_season():
     scenario = service()
 
     def asked_for(policy):
-        chosen = scenario.book.resolve(policy)
+        chosen = scenario.kind.policies.resolve(policy)
         return chosen._forecast(rates)
 
     assert asked_for("model-based:forecast=holt-winters:season=2") == pytest.approx(10.0, abs=0.1)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloudarena
-from cloudarena.errors import PolicyError
+from cloudarena.base.errors import PolicyError
 from cloudarena.queueing import TierChain, evaluate
 
 from .decisions import ask, decision, service
@@ -81,7 +81,7 @@ def test_target_tracking():
 
 def test_target_tracking_waits_before_it_releases():
     scenario = service(APP)
-    policy = scenario.book.resolve("target-tracking:cooldown=5")
+    policy = scenario.kind.policies.resolve("target-tracking:cooldown=5")
     policy.start(scenario, 0)
     assert policy(decision(scenario, [[0, 1]], [0.9], number=1)).tolist() == [[0, 2]]
     assert policy(decision(scenario, [[0, 2]], [0.2], number=5)).tolist() == [[0, 2]]
@@ -174,7 +174,7 @@ def test_the_oracle_knows_the_highest_rate_of_the_next_period():
 def test_estimates_come_near_the_truth():
     scenario = service(arrivals={"kind": "constant", "rate": 12.0}, duration_s=3600)
     run = scenario.start(0)
-    policy = scenario.book.resolve("model-based:estimate=true")
+    policy = scenario.kind.policies.resolve("model-based:estimate=true")
     policy.start(scenario, 0)
     run.play(policy)
     chain = policy._estimates.chain()
@@ -189,7 +189,7 @@ def test_estimates_come_near_the_truth():
 
 def test_estimates_begin_at_one_half_and_need_thirty_visits():
     scenario = service()
-    policy = scenario.book.resolve("model-based:estimate=true")
+    policy = scenario.kind.policies.resolve("model-based:estimate=true")
     policy.start(scenario, 0)
     seen = decision(scenario, [[0, 1], [0, 1], [1, 0]])
     seen.last.forward, seen.last.turned = np.array([9, 0, 0]), np.array([1, 0, 0])

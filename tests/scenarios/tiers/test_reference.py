@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloudarena.measures import AtLeast
+from cloudarena.base.measures import AtLeast
 from cloudarena.scenarios.tiers import TiersScenario
 
 from .reference import Service

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import cloudarena
+from cloudarena.base.errors import SpecError
+from cloudarena.base.measures import AtLeast
 from cloudarena.contract import InvalidAction
-from cloudarena.errors import SpecError
 from cloudarena.learn.env import CloudEnv
-from cloudarena.measures import AtLeast
 from cloudarena.scenarios.tiers import TiersScenario
 
 from .decisions import service
@@ -173,7 +173,7 @@ def test_doing_nothing_earns_less_than_serving():
         if policy is None:
             run.play(lambda decision: np.where(decision.limits[:, 1:] > 0, [[0, 1]], [[1, 0]]))
         else:
-            chosen = scenario.book.resolve(policy)
+            chosen = scenario.kind.policies.resolve(policy)
             chosen.start(scenario, 0)
             run.play(chosen)
         earned[name] = scenario.observer().value(run)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import cloudarena
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 
 from .clouds import cloud, machine, play, vm
 
@@ -105,7 +105,7 @@ def test_readings_of_a_spec_are_laid_out_as_they_were() -> None:
 
 
 def test_memory_is_looked_at_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloudarena.memory.available_bytes", lambda: 1e6)
+    monkeypatch.setattr("cloudarena.base.memory.available_bytes", lambda: 1e6)
     words = "workload.vms: 10000 over 8638 ticks: is not allowed: it needs about 0.1 GB of memory"
     with pytest.raises(SpecError, match=words):
         cloudarena.load("vm/azure-like-10k").load_workload(seed=12345)

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 import cloudarena
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 from cloudarena.scenarios.vm import REFUSE
 
 from .clouds import batch, cloud, column, machine, outcomes, play, vm

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cloudarena.compiled_run import locked
+from cloudarena.base.arrays import locked
 from cloudarena.engine.streams import stream
-from cloudarena.scenarios.vm import Machines, Request, policy, postpone
-from cloudarena.scenarios.vm.policies import empty_machines
+from cloudarena.policies.parameters import named
+from cloudarena.scenarios.vm import POLICIES, Machines, Request, postpone
+from cloudarena.scenarios.vm.state import empty_machines
 
 from .clouds import cloud, column, machine, play, vm
 
@@ -43,9 +44,11 @@ def choose(request: pytest.FixtureRequest) -> Choose:
     """Asks a policy by name, as a Python function or as machine code."""
 
     def ask(name: str, machines: Machines, wanted: Request, seed: int = 0) -> int:
-        built_in: Any = policy.resolve(name)
-        code = built_in.function if request.param == "stepped" else built_in.machine_code
-        return int(code(locked(machines), wanted, np.random.default_rng(seed)))
+        built_in: Any = POLICIES.resolve(name)
+        rng = np.random.default_rng(seed)
+        if request.param == "stepped":
+            return int(built_in.function(locked(machines), wanted, named(built_in.parameters), rng))
+        return int(built_in.machine_code(locked(machines), wanted, built_in.values, rng))
 
     return ask
 
@@ -101,7 +104,7 @@ def test_round_robin_goes_round_in_a_run() -> None:
         machines=[machine(8), machine(1), machine(8)],
     )
     result = scenario.start()
-    result.play(policy.resolve("round-robin"))
+    result.play(POLICIES.resolve("round-robin"))
     assert column(result.result(), "machine") == [0, 2, 0, 2, 0]
 
 
@@ -166,15 +169,15 @@ def test_bin_packing_places_interactive_vms_where_the_limit_is_below_the_capacit
     # The rate of 0.5 limits delay-insensitive VMs alone: 3 + 1 of 4 cores fit.
     scenario = cloud(vm(0, 9, cores=3), vm(1, 9, cores=1), oversubscription={"cpu": 0.5})
     run = scenario.start()
-    run.play(policy.resolve("bin-packing"))
+    run.play(POLICIES.resolve("bin-packing"))
     assert run.metrics()["allocated"] == 2
 
 
 def test_bin_packing_never_looks_beyond_its_counts() -> None:
     # 16 cores, limit 1, 8 allocated to interactive VMs. Stepped, where NumPy checks each index.
     machines = state(cores=[16, 16], limit_cores=[1, 1], free_cores=[8, 16])
-    built_in: Any = policy.resolve("bin-packing")
-    assert built_in.function(machines, request(1), np.random.default_rng(0)) in (0, 1)
+    built_in: Any = POLICIES.resolve("bin-packing")
+    assert built_in.function(machines, request(1), named({}), np.random.default_rng(0)) in (0, 1)
 
 
 @given(
@@ -196,9 +199,9 @@ def test_bin_packing_minimises_the_variance_of_the_counts(
         return float(np.var(moved)) + 1e-9 * size  # ties: the smaller size
 
     sizes = {cores for cores, fits in zip(left, valid, strict=True) if fits}
-    chosen: Any = policy.resolve("bin-packing")
+    chosen: Any = POLICIES.resolve("bin-packing")
     number = chosen.function(
-        state(free_cores=left, valid=valid), request(need), np.random.default_rng(0)
+        state(free_cores=left, valid=valid), request(need), named({}), np.random.default_rng(0)
     )
     assert valid[number]
     assert left[number] == min(sizes, key=variance)
@@ -206,20 +209,22 @@ def test_bin_packing_minimises_the_variance_of_the_counts(
 
 def test_random_takes_each_valid_machine_equally_often() -> None:
     machines = state(valid=[1, 0, 1, 1])
-    built_in: Any = policy.resolve("random")
+    built_in: Any = POLICIES.resolve("random")
     rng = stream(0, "policy")
-    taken = np.bincount([built_in.function(machines, request(), rng) for _ in range(3000)])
+    taken = np.bincount(
+        [built_in.function(machines, request(), named({}), rng) for _ in range(3000)]
+    )
     assert taken[1] == 0
     # 1000 each; the standard deviation is 26.
     assert np.all(np.abs(taken[[0, 2, 3]] - 1000) < 100)
 
 
-@pytest.mark.parametrize("name", policy.array_names())
+@pytest.mark.parametrize("name", POLICIES.array_names())
 def test_where_no_machine_is_valid_the_request_is_put_off(choose: Choose, name: str) -> None:
     assert choose(name, state(valid=[False, False]), request()) == postpone(1)
 
 
-@pytest.mark.parametrize("name", policy.array_names())
+@pytest.mark.parametrize("name", POLICIES.array_names())
 @given(
     cores=st.lists(st.integers(1, 16), min_size=1, max_size=6),
     rate=st.sampled_from([0.1, 0.5, 1.0, 1.15, 2.0]),
@@ -245,9 +250,11 @@ def test_where_a_machine_is_valid_one_is_taken(
         free_cores=[c - share * max(1, rate) * c for c, share in zip(cores, shares, strict=False)],
         valid=valid[:count],
     )
-    built_in: Any = policy.resolve(name)
+    built_in: Any = POLICIES.resolve(name)
     wanted = request(need, last_machine=min(last, count - 1))
-    chosen = built_in.function(machines, wanted, np.random.default_rng(0))
+    chosen = built_in.function(
+        machines, wanted, named(built_in.parameters), np.random.default_rng(0)
+    )
     assert 0 <= chosen < count
     assert valid[chosen]
 
@@ -263,9 +270,9 @@ def test_best_fit_choices_in_a_run() -> None:
         machines=[machine(4, count=3)],
     )
     run = scenario.start()
-    run.play(policy.resolve("best-fit"))
+    run.play(POLICIES.resolve("best-fit"))
     assert column(run.result(), "machine") == [0, 1, 0, 1]
     assert column(play(scenario), "machine") == [0, 1, 0, 1]
     run = scenario.start()
-    run.play(policy.resolve("worst-fit"))
+    run.play(POLICIES.resolve("worst-fit"))
     assert column(run.result(), "machine") == [0, 1, 2, 2]

@@ -14,7 +14,7 @@ import pytest
 
 import cloudarena
 from cloudarena.contract import Result
-from cloudarena.scenarios.vm import REFUSE, VmDecision, VmScenario, policy, postpone
+from cloudarena.scenarios.vm import POLICIES, REFUSE, VmDecision, VmScenario, postpone
 
 from .clouds import cloud, column, vm
 
@@ -171,7 +171,7 @@ def test_the_oracle_finds_its_vms_by_their_numbers(tmp_path: Path) -> None:
 
 
 def test_all_policies_decide_alike_whatever_the_ids(tmp_path: Path) -> None:
-    for name in policy.array_names():
+    for name in POLICIES.array_names():
         machines = [
             column(cloudarena.simulate(with_ids(tmp_path, *ODD_IDS[ids][:2]), name), "machine")
             for ids in ("negative", "large", "names")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloudarena
-from cloudarena.errors import PolicyError
+from cloudarena.base.errors import PolicyError
 
 from .cases import Case, cases
 from .clouds import cloud, column, machine, outcomes, vm

@@ -18,17 +18,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cloudarena
+from cloudarena.base.errors import CloudarenaError
 from cloudarena.contract import Result
 from cloudarena.engine.streams import stream
-from cloudarena.errors import CloudarenaError
 from cloudarena.scenarios.vm import (
+    POLICIES,
     REFUSE,
     Machines,
     Request,
     VmDecision,
+    VmRun,
     VmScenario,
-    VmSimulation,
-    policy,
     postpone,
 )
 
@@ -84,7 +84,7 @@ def contended_result(name: str = "best-fit", seed: int = 0) -> Result:
     return cloudarena.simulate(contended(), name, seed)
 
 
-def step_through(run: VmSimulation, decide: Any) -> Result:
+def step_through(run: VmRun, decide: Any) -> Result:
     """Plays a run decision by decision."""
     while (decision := run.decision) is not None:
         run.apply(decide(decision))
@@ -124,7 +124,7 @@ def test_every_request_ends_in_exactly_one_state(case: Case, seed: int) -> None:
     assert placed == started + outcomes(result).count("starting")
 
 
-@pytest.mark.parametrize("name", policy.array_names())
+@pytest.mark.parametrize("name", POLICIES.array_names())
 def test_outcomes_add_up_for_every_policy(name: str) -> None:
     result = contended_result(name)
     counted = Counter(outcomes(result))
@@ -213,10 +213,10 @@ def test_tables_sum_to_the_metrics() -> None:
     assert alive.reshape(TICKS, -1).sum(axis=1).tolist() == column(result, "live_vms", "series")
 
 
-@pytest.mark.parametrize("name", policy.array_names())
+@pytest.mark.parametrize("name", POLICIES.array_names())
 @pytest.mark.parametrize("full", [False, True], ids=["", "decide-when-full"])
 def test_compiled_and_stepped_runs_are_equal_to_the_last_bit(name: str, full: bool) -> None:
-    scenario, built_in = contended(decide_when_full=full), policy.resolve(name)
+    scenario, built_in = contended(decide_when_full=full), POLICIES.resolve(name)
     compiled = scenario.start(seed=3)
     compiled.play(built_in)
     assert_same(compiled.result(), step_through(scenario.start(seed=3), built_in))
@@ -279,7 +279,7 @@ def test_the_hash_seed_of_python_changes_nothing(tmp_path: Path) -> None:
     assert saved[0] == saved[1]
 
 
-def shown(run: VmSimulation) -> Any:
+def shown(run: VmRun) -> Any:
     """All that a run shows: the decision, the machines and the metrics."""
     decision = run.decision
     machines = None if decision is None else [values.tolist() for values in decision.machines]
@@ -343,12 +343,12 @@ def test_reasons_for_memory_and_utilisation() -> None:
 
 def test_after_the_end_no_action_is_allowed() -> None:
     run = mixed_cloud().start()
-    step_through(run, policy.resolve("worst-fit"))
+    step_through(run, POLICIES.resolve("worst-fit"))
     before = shown(run)
     with pytest.raises(cloudarena.InvalidAction, match="the run has ended"):
         run.apply(0)
     assert shown(run) == before
-    run.play(policy.resolve("worst-fit"))
+    run.play(POLICIES.resolve("worst-fit"))
     assert shown(run) == before
 
 
@@ -362,10 +362,10 @@ def test_a_wrong_action_of_a_compiled_policy_changes_nothing(looked: bool) -> No
     if looked:
         assert run.decision.request.vm == 1
     with pytest.raises(cloudarena.InvalidAction, match="machine 3 is not allowed"):
-        run.play(policy.resolve(beyond))
+        run.play(POLICIES.resolve(beyond))
     assert run.decision.request.vm == 1
     assert run.metrics()["allocated"] == 0
-    assert_same(step_through(run, policy.resolve("first-fit")), play(mixed_cloud()))
+    assert_same(step_through(run, POLICIES.resolve("first-fit")), play(mixed_cloud()))
 
 
 @pytest.mark.parametrize("delays", [2**60, 2**62, 2**63 - 1])
@@ -388,7 +388,7 @@ def test_what_is_recorded_does_not_change_what_is_measured(name: str) -> None:
     assert set(full.tables) - set(summary.tables) == {"machines_series"}
     for table in summary.tables:
         assert summary.tables[table].equals(full.tables[table])
-    stepped = step_through(scenario.start(record="none"), policy.resolve(name))
+    stepped = step_through(scenario.start(record="none"), POLICIES.resolve(name))
     assert stepped.metrics == none.metrics
 
 
@@ -399,7 +399,7 @@ def test_more_decisions_than_vms_are_all_recorded() -> None:
     stepped = step_through(scenario.start(), lambda decision: postpone(1))
     assert len(stepped.tables["decisions"]) == 100
     run = scenario.start()
-    run.play(policy.resolve(put_off))
+    run.play(POLICIES.resolve(put_off))
     assert_same(run.result(), stepped)
 
 
@@ -472,7 +472,7 @@ def test_longer_ticks_scale_energy_and_money_and_nothing_else() -> None:
 def test_a_run_that_is_stepped_half_way_and_then_played_equals_a_straight_one(
     name: str, steps: int
 ) -> None:
-    run, built_in = contended().start(), policy.resolve(name)
+    run, built_in = contended().start(), POLICIES.resolve(name)
     for _ in range(steps):
         run.apply(built_in(run.decision))
     run.play(built_in)
@@ -480,7 +480,7 @@ def test_a_run_that_is_stepped_half_way_and_then_played_equals_a_straight_one(
 
 
 def test_looking_at_a_run_does_not_change_it() -> None:
-    run, built_in = contended().start(), policy.resolve("random")
+    run, built_in = contended().start(), POLICIES.resolve("random")
     while run.decision is not None:
         run.metrics()
         run.result()
@@ -497,7 +497,7 @@ def test_the_arrays_of_a_decision_are_read_only() -> None:
 
 
 def test_two_runs_of_one_scenario_do_not_touch_each_other() -> None:
-    scenario, built_in = contended(), policy.resolve("random")
+    scenario, built_in = contended(), POLICIES.resolve("random")
     one, other = scenario.start(), scenario.start()
     while one.decision is not None or other.decision is not None:
         for run in (one, other):
@@ -559,6 +559,6 @@ def test_random_draws_from_the_stream_of_the_policy_and_from_no_other() -> None:
 
 
 def test_a_policy_that_does_nothing_but_pass_on_changes_nothing() -> None:
-    built_in = policy.resolve("best-fit")
+    built_in = POLICIES.resolve("best-fit")
     wrapped = cloudarena.simulate(contended(), lambda decision: built_in(decision))
     assert_same(wrapped, contended_result("best-fit"))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from cloudarena.contract import Result
 from cloudarena.policies import ArrayPolicy
-from cloudarena.scenarios.vm import REFUSE, VmDecision, VmScenario, policy, postpone
+from cloudarena.scenarios.vm import POLICIES, REFUSE, VmDecision, VmScenario, postpone
 from cloudarena.workloads.vms import CATEGORIES
 
 from . import reference
@@ -197,9 +197,9 @@ def test_kernel_and_reference_agree(
     run_both(case, moody(seed, postpones, refuses))
 
 
-@given(case=cases(), name=st.sampled_from(policy.array_names()))
+@given(case=cases(), name=st.sampled_from(POLICIES.array_names()))
 def test_kernel_and_reference_agree_under_the_built_in_policies(case: Case, name: str) -> None:
-    built_in = policy.resolve(name)
+    built_in = POLICIES.resolve(name)
     assert isinstance(built_in, ArrayPolicy)
     spec, stepped = run_both(case, built_in)
     compiled = spec.start()

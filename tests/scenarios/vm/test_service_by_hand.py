@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cloudarena
-from cloudarena.measures import UNSERVED
+from cloudarena.base.measures import UNSERVED
 from cloudarena.scenarios.vm import REFUSE, VmScenario, postpone
 
 from .cases import Case, cases
@@ -63,7 +63,7 @@ def test_energy_per_core_hour_is_of_the_hours_that_were_paid_and_kept() -> None:
 
 
 def test_the_short_table_begins_with_what_was_left_undone() -> None:
-    shown = VmScenario.highlights
+    shown = VmScenario.kind.highlights
     assert shown[0] == UNSERVED
     assert "energy_kwh_per_core_hour_served" in shown
     assert "energy_kwh" not in shown  # it is least for whom serves least

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cloudarena
-from cloudarena.scenarios.vm import VmDecision, VmScenario, policy, postpone
+from cloudarena.scenarios.vm import POLICIES, VmDecision, VmScenario, postpone
 
 from .clouds import batch, cloud, column, machine, outcomes, play, vm
 
@@ -199,7 +199,7 @@ def test_a_request_that_waits_may_find_the_machine_off() -> None:
     assert result.metrics["boot_wait_ticks"] == 1
 
 
-@pytest.mark.parametrize("name", policy.array_names())
+@pytest.mark.parametrize("name", POLICIES.array_names())
 def test_switching_off_late_is_never_switching_off(name: str) -> None:
     scenario = "vm/azure-like-10k"
     small = {"ticks": 300, "workload.vms": 500, "machines[0].count": 4}

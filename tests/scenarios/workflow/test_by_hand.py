@@ -8,7 +8,7 @@ import pytest
 
 import cloudarena
 from cloudarena.contract import Result
-from cloudarena.scenarios.workflow import WorkflowSimulation
+from cloudarena.scenarios.workflow import WorkflowRun
 
 from .clusters import chain, column, flow, fn, leases, play, rows, scripted, server, toy
 
@@ -243,7 +243,7 @@ def test_an_edge_without_bytes_is_an_order_and_no_transfer() -> None:
     assert column(play(scenario, 0, 1), "creation") == [0, 1]
 
 
-def asked(run: WorkflowSimulation) -> list[tuple[Any, ...]]:
+def asked(run: WorkflowRun) -> list[tuple[Any, ...]]:
     """Who is asked for when, if all go to the first node."""
     while run.decision is not None:
         run.apply((0, 1))

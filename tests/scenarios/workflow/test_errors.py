@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import cloudarena
-from cloudarena.errors import CloudarenaError, InvalidAction, SpecError
+from cloudarena.base.errors import CloudarenaError, InvalidAction, SpecError
 from cloudarena.scenarios.workflow import (
     Function,
     Nodes,
-    WorkflowSimulation,
+    WorkflowRun,
     policy,
 )
 
@@ -188,7 +188,7 @@ def test_no_rent_is_negative(bandwidth: float, work: str, function: dict[str, in
 # Actions
 
 
-def shown(run: WorkflowSimulation) -> Any:
+def shown(run: WorkflowRun) -> Any:
     """All that a run shows."""
     decision = run.decision
     nodes = None
@@ -200,7 +200,7 @@ def shown(run: WorkflowSimulation) -> Any:
     return run.now, function, nodes, run.metrics(), run.result().tables
 
 
-def busy_run() -> WorkflowSimulation:
+def busy_run() -> WorkflowRun:
     """At the third decision one container runs on node 0, one is on its way to node 1."""
     scenario = toy(
         flow(fn(5000), fn(1000)),

@@ -22,8 +22,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloudarena
+from cloudarena.base.errors import SpecError
 from cloudarena.contract import InvalidAction, Result
-from cloudarena.errors import SpecError
 from cloudarena.learn.env import CloudEnv
 from cloudarena.scenarios.workflow import WorkflowDecision, WorkflowScenario, policy
 from cloudarena.testing import check_policy, check_scenario

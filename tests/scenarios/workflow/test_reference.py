@@ -25,8 +25,8 @@ import cloudarena
 from cloudarena.contract import InvalidAction, Result
 from cloudarena.scenarios.workflow import (
     WorkflowDecision,
+    WorkflowRun,
     WorkflowScenario,
-    WorkflowSimulation,
     finish_forecast,
     last_completion,
     policy,
@@ -253,7 +253,7 @@ def run_both(case: Case, choose: Choose) -> tuple[WorkflowScenario, Result]:
     return spec, in_step(spec, spec.start(), case, choose)
 
 
-def in_step(spec: WorkflowScenario, run: WorkflowSimulation, case: Case, choose: Choose) -> Result:
+def in_step(spec: WorkflowScenario, run: WorkflowRun, case: Case, choose: Choose) -> Result:
     """Plays a case in kernel and reference, decision by decision."""
     steps, close = reference.steps(spec, case.workflows), Close(spec.cluster.single_core_speed)
     try:

@@ -8,7 +8,7 @@ import pyarrow.csv as pacsv
 import pytest
 
 import cloudarena
-from cloudarena.measures import AtLeast
+from cloudarena.base.measures import AtLeast
 
 from .clusters import chain, flow, fn, server, toy
 
@@ -46,8 +46,8 @@ def test_workflows_that_have_not_finished_count_with_what_they_took_so_far():
 
 def test_unserved_share_comes_first():
     scenario = toy(flow(fn(1_000)))
-    assert scenario.highlights[0] == scenario.measures[0].name == "unserved_share"
-    assert scenario.measures[0].better == "lower"
+    assert scenario.kind.highlights[0] == scenario.kind.metrics[0].name == "unserved_share"
+    assert scenario.kind.metrics[0].better == "lower"
 
 
 @pytest.mark.parametrize("names", [("007", "7"), ("1e3", "NaN"), ("true", ""), ("5", "3")])

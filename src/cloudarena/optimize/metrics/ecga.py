@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.optimize.checks import Flags, Floats, Ints
+from cloudarena.base.arrays import Flags, Floats, Ints
 from cloudarena.optimize.metrics.regression import explained_squares
 
 POPULATION = 500

@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
+from cloudarena.base.checks import check_whole
+from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, check_choice
-from cloudarena.optimize.checks import check_whole
 from cloudarena.optimize.metrics.overlap import exact_alignment
 
 Conditional = Literal["ols", "thesis"]

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from cloudarena.optimize.checks import Floats
+from cloudarena.base.arrays import Floats
 
 EDGES = 24
 """Parts of the distribution of u."""

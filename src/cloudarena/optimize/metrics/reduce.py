@@ -15,16 +15,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_probability, check_table, check_vector, check_whole
+from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, check_choice
-from cloudarena.optimize.checks import (
-    Floats,
-    Ints,
-    check_probability,
-    check_table,
-    check_vector,
-    check_whole,
-)
 from cloudarena.optimize.metrics.ecga import ecga
 from cloudarena.optimize.metrics.information import (
     at_least_so_high,

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloudarena.errors import SpecError
-from cloudarena.optimize.checks import Floats, Ints, check_whole
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_whole
+from cloudarena.base.errors import SpecError
 
 MOST_SUBSETS = 2_000_000
 BATCH = 20_000

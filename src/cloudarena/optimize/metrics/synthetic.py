@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cloudarena.base.arrays import Floats
+from cloudarena.base.checks import check_number, check_whole
 from cloudarena.engine.streams import stream
-from cloudarena.optimize.checks import Floats, check_number, check_whole
 
 
 def synthetic_metrics(

@@ -3,7 +3,7 @@
 from cloudarena.scenarios.clusters import iterative  # noqa: F401 it registers policies
 from cloudarena.scenarios.clusters.decision import UNTIL_DONE, ClustersDecision, Plan
 from cloudarena.scenarios.clusters.policies import policy
-from cloudarena.scenarios.clusters.simulation import ClustersSimulation, Stage
+from cloudarena.scenarios.clusters.simulation import ClustersRun, Stage
 from cloudarena.scenarios.clusters.spec import ClustersScenario
 
 SCENARIO = ClustersScenario
@@ -12,8 +12,8 @@ __all__ = [
     "SCENARIO",
     "UNTIL_DONE",
     "ClustersDecision",
+    "ClustersRun",
     "ClustersScenario",
-    "ClustersSimulation",
     "Plan",
     "Stage",
     "policy",

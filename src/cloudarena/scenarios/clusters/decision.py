@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloudarena.compiled_run import read_only
-from cloudarena.errors import InvalidAction
+from cloudarena.base.arrays import read_only
+from cloudarena.base.errors import InvalidAction
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.clusters.simulation import ClustersSimulation
+    from cloudarena.scenarios.clusters.simulation import ClustersRun
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,7 +65,7 @@ class ClustersDecision:
         "vms",
     )
 
-    def __init__(self, run: ClustersSimulation) -> None:
+    def __init__(self, run: ClustersRun) -> None:
         scenario, batches = run.scenario, run.batches
         self.now = run.now
         self.number = len(run.plans)
@@ -143,7 +143,7 @@ class ClustersDecision:
         return np.asarray(recent * ((end - begin) / window))
 
 
-def check_plan(run: ClustersSimulation, action: Any) -> Plan:
+def check_plan(run: ClustersRun, action: Any) -> Plan:
     """An action as a plan, if it is allowed."""
     scenario = run.scenario
     try:

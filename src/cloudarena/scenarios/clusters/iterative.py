@@ -15,9 +15,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cloudarena.errors import check_choice
+from cloudarena.base.checks import check_number, check_probability, check_whole
+from cloudarena.base.errors import check_choice
 from cloudarena.optimize import ClusterModel, Compositions, blind_pick_size
-from cloudarena.optimize.checks import check_number, check_probability, check_whole
 from cloudarena.optimize.cluster_model import Estimator
 from cloudarena.optimize.final_rules import choose
 from cloudarena.optimize.large_spaces import near_front

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cloudarena.base.measures import UNSERVED, AtLeast, ratio
 from cloudarena.contract import Metric, Plot
-from cloudarena.measures import UNSERVED, AtLeast, ratio
 from cloudarena.scenarios.clusters.kernel import BACKLOG, BUSY, MEMORY
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.clusters.simulation import ClustersSimulation
+    from cloudarena.scenarios.clusters.simulation import ClustersRun
 
 METRICS = (
     Metric(UNSERVED, "tasks that are not done / tasks that have arrived", "lower"),
@@ -49,7 +49,7 @@ PLOTS = (
 )
 
 
-def measure(run: ClustersSimulation) -> dict[str, float]:
+def measure(run: ClustersRun) -> dict[str, float]:
     """The metrics so far."""
     totals, now = run.world.totals, run.now
     # The sum of parts of tasks is only nearly whole.

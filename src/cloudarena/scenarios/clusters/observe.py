@@ -8,12 +8,12 @@ import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 from numpy.typing import NDArray
 
-from cloudarena.errors import check_choice
+from cloudarena.base.errors import check_choice
 from cloudarena.scenarios.clusters.decision import Plan
 from cloudarena.scenarios.clusters.policies import by_weight
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.clusters.simulation import ClustersSimulation
+    from cloudarena.scenarios.clusters.simulation import ClustersRun
     from cloudarena.scenarios.clusters.spec import ClustersScenario
 
 LENGTHS = (0.5, 1.0, 2.0, 4.0)
@@ -47,7 +47,7 @@ class ClustersObserver:
         self.observation_space = Box(0.0, 1.0, (2 + CLASS_FEATURES * classes,), np.float32)
         self.action_space = MultiDiscrete([LEVELS] * classes + [len(LENGTHS)])
 
-    def features(self, run: ClustersSimulation) -> NDArray[np.float32]:
+    def features(self, run: ClustersRun) -> NDArray[np.float32]:
         """The observation of the current decision; zeros when the run has ended."""
         observation = np.zeros(self.observation_space.shape, np.float32)
         decision = run.decision
@@ -64,11 +64,11 @@ class ClustersObserver:
         columns[:, 3] = decision.shares / decision.vms
         return np.clip(observation, 0.0, 1.0)
 
-    def mask(self, run: ClustersSimulation) -> NDArray[np.bool_]:
+    def mask(self, run: ClustersRun) -> NDArray[np.bool_]:
         """All weights and lengths, one after the other."""
         return np.ones(int(self.action_space.nvec.sum()), bool)
 
-    def action(self, run: ClustersSimulation, choice: Any) -> Plan:
+    def action(self, run: ClustersRun, choice: Any) -> Plan:
         """The scenario's action for a choice."""
         *weights, length = np.asarray(choice, np.int64)
         weight = np.array(weights, np.float64)
@@ -76,7 +76,7 @@ class ClustersObserver:
         seconds = LENGTHS[int(length)] * self._scenario.stage_s
         return Plan(shares, max(seconds, self._scenario.least_stage_s))
 
-    def value(self, run: ClustersSimulation) -> float:
+    def value(self, run: ClustersRun) -> float:
         """What has been earned so far."""
         if self._reward == "makespan_s":
             return -run.now

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cloudarena.errors import PolicyError, nearest
+from cloudarena.base.errors import PolicyError, nearest
 from cloudarena.optimize import Compositions, mean_model_seeds
 from cloudarena.optimize.compositions import largest_remainders
 from cloudarena.policies import PolicyBook

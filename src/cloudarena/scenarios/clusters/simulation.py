@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from cloudarena.compiled_run import read_only
-from cloudarena.contract import RecordLevel, Simulation
+from cloudarena.base.arrays import read_only
+from cloudarena.base.errors import InvalidAction
+from cloudarena.contract import RecordLevel
 from cloudarena.engine.streams import stream
-from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.clusters import kernel
 from cloudarena.scenarios.clusters.decision import ClustersDecision, Floats, Plan, check_plan
 from cloudarena.scenarios.clusters.laws import Law
@@ -41,7 +41,7 @@ class Taken(NamedTuple):
     plan: Plan
 
 
-class ClustersSimulation(Simulation):
+class ClustersRun(Simulation):
     """A run: batches of tasks on VMs that are shared out stage by stage."""
 
     scenario: ClustersScenario

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.errors import SpecError
 from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
-from cloudarena.errors import SpecError
+from cloudarena.contract.source import SpecPath, source_names
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.clusters.laws import LAWS, Law
 from cloudarena.scenarios.clusters.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.clusters.policies import policy as built_in_policies
-from cloudarena.sources import SpecPath, source_names
 from cloudarena.workloads import batches
 from cloudarena.workloads.batches import Batches
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.clusters.simulation import ClustersSimulation
+    from cloudarena.scenarios.clusters.simulation import ClustersRun
 
 MOST_VMS = 100_000
 MOST_SECONDS = batches.MOST_SECONDS
@@ -169,11 +169,11 @@ class ClustersScenario(Scenario):
         """The sources of batches and the laws of times."""
         return (*source_names(Workload), *LAWS)
 
-    def start(self, seed: int = 0, record: RecordLevel | None = None) -> ClustersSimulation:
+    def start(self, seed: int = 0, record: RecordLevel | None = None) -> ClustersRun:
         """Begins a run."""
-        from cloudarena.scenarios.clusters.simulation import ClustersSimulation
+        from cloudarena.scenarios.clusters.simulation import ClustersRun
 
-        return ClustersSimulation(self, seed, record or self.record)
+        return ClustersRun(self, seed, record or self.record)
 
     def observer(self, reward: str | None = None) -> Observer:
         """Features, masks and rewards of shares and lengths."""

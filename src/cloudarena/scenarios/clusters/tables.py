@@ -11,10 +11,10 @@ import pyarrow as pa
 from cloudarena.optimize.stages import least_similarity, similarities
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.clusters.simulation import ClustersSimulation
+    from cloudarena.scenarios.clusters.simulation import ClustersRun
 
 
-def make_tables(run: ClustersSimulation) -> dict[str, pa.Table]:
+def make_tables(run: ClustersRun) -> dict[str, pa.Table]:
     """All tables; ``work`` only with full recording."""
     tables = {
         "stages": stages_table(run),
@@ -26,7 +26,7 @@ def make_tables(run: ClustersSimulation) -> dict[str, pa.Table]:
     return tables
 
 
-def stages_table(run: ClustersSimulation) -> pa.Table:
+def stages_table(run: ClustersRun) -> pa.Table:
     """One row per stage: when, how busy, and how alike the batches that arrived in it are."""
     stages, batches = run.stages, run.batches
     begin = np.array([stage.begin for stage in stages])
@@ -52,7 +52,7 @@ def stages_table(run: ClustersSimulation) -> pa.Table:
     return pa.table(columns)
 
 
-def batches_table(run: ClustersSimulation) -> pa.Table:
+def batches_table(run: ClustersRun) -> pa.Table:
     """One row per batch: how like the one before it is, the stage it came in, when it was done."""
     batches, tasks = run.batches, run.batches.tasks.astype(np.float64)
     begins = np.array([stage.begin for stage in run.stages])
@@ -69,7 +69,7 @@ def batches_table(run: ClustersSimulation) -> pa.Table:
     )
 
 
-def decisions_table(run: ClustersSimulation) -> pa.Table:
+def decisions_table(run: ClustersRun) -> pa.Table:
     """One row per decision and class: a file for ``--policy replay:FILE``."""
     names = [one.name for one in run.scenario.classes]
     plans = [taken.plan for taken in run.plans]
@@ -85,7 +85,7 @@ def decisions_table(run: ClustersSimulation) -> pa.Table:
     )
 
 
-def work_table(run: ClustersSimulation) -> pa.Table:
+def work_table(run: ClustersRun) -> pa.Table:
     """One row per batch and class: its tasks, what was drawn for them, when they were served."""
     world, names = run.world, [one.name for one in run.scenario.classes]
     count = len(run.batches.times)

@@ -2,7 +2,7 @@
 
 from cloudarena.scenarios.faas import replay  # noqa: F401 it registers a policy
 from cloudarena.scenarios.faas.policies import policy
-from cloudarena.scenarios.faas.simulation import FaasSimulation, PlaceDecision, ScaleDecision
+from cloudarena.scenarios.faas.simulation import FaasRun, PlaceDecision, ScaleDecision
 from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.state import Nodes, Replica, Scaling
 
@@ -10,8 +10,8 @@ SCENARIO = FaasScenario
 
 __all__ = [
     "SCENARIO",
+    "FaasRun",
     "FaasScenario",
-    "FaasSimulation",
     "Nodes",
     "PlaceDecision",
     "Replica",

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.hashing import name_key
 from cloudarena.engine.laws import Law, Laws, make_laws, mean
-from cloudarena.errors import SpecError
 from cloudarena.scenarios.faas.functions import Function, Image
 from cloudarena.scenarios.faas.names import ACCELERATORS, BUS, CPU, NONE, SCALERS, WHOLE
 from cloudarena.scenarios.faas.spec import FaasScenario

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.errors import nearest
 from cloudarena.contract import Spec
-from cloudarena.errors import nearest
 from cloudarena.workloads.faas_devices import DEVICES, MIX_NAMES, draw_devices
 
 Watts = Annotated[float, Field(ge=0, le=1e6)]

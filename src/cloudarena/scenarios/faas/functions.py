@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.errors import SpecError, nearest
 from cloudarena.contract import Spec
 from cloudarena.engine import laws
-from cloudarena.errors import SpecError, nearest
 from cloudarena.scenarios.faas.names import HISTORY, IDLE, Scaler
 from cloudarena.scenarios.faas.sources import NoRequests, Requests
 from cloudarena.workloads.faas_devices import DEVICES, Accelerator

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.measures import UNSERVED, ratio
 from cloudarena.contract import Metric, Plot, TradeOff
 from cloudarena.engine.power import JOULES_PER_KWH
-from cloudarena.measures import UNSERVED, ratio
 from cloudarena.scenarios.faas.energies import node_carbon_g, node_energy_j
 from cloudarena.scenarios.faas.names import COMPLETED, FREE, REJECTED, TIMED_OUT, UNUSED
 

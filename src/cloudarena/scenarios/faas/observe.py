@@ -8,14 +8,14 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from cloudarena.errors import check_choice
+from cloudarena.base.errors import check_choice
 from cloudarena.scenarios.faas.energies import node_carbon_g, node_energy_j
 from cloudarena.scenarios.faas.metrics import cost_usd, unanswered_s
 from cloudarena.scenarios.faas.names import COMPLETED, PRIORITIES, WHOLE
 from cloudarena.scenarios.faas.simulation import PlaceDecision, ScaleDecision
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.faas.simulation import FaasSimulation
+    from cloudarena.scenarios.faas.simulation import FaasRun
     from cloudarena.scenarios.faas.spec import FaasScenario
 
 COMMON = 8
@@ -57,7 +57,7 @@ class FaasObserver:
         self.observation_space = Box(0.0, 1.0, (length,), np.float32)
         self.action_space = Discrete(max(self._nodes, most) + 1)
 
-    def features(self, run: FaasSimulation) -> NDArray[np.float32]:
+    def features(self, run: FaasRun) -> NDArray[np.float32]:
         """The observation of the current decision; zeros when the run has ended."""
         observation = np.zeros(self.observation_space.shape, np.float32)
         decision = run.decision
@@ -93,7 +93,7 @@ class FaasObserver:
         columns[:, 5:] = nodes.scores.T / 10.0
         return observation
 
-    def mask(self, run: FaasSimulation) -> NDArray[np.bool_]:
+    def mask(self, run: FaasRun) -> NDArray[np.bool_]:
         """Valid nodes and waiting; or the numbers that the function may have."""
         decision, allowed = run.decision, np.zeros(int(self.action_space.n), bool)
         if decision is None:
@@ -103,7 +103,7 @@ class FaasObserver:
             allowed[self._nodes] = True
         return allowed
 
-    def action(self, run: FaasSimulation, choice: int) -> int:
+    def action(self, run: FaasRun, choice: int) -> int:
         """The scenario's action for a choice."""
         decision, chosen = run.decision, int(choice)
         if isinstance(decision, ScaleDecision):
@@ -116,7 +116,7 @@ class FaasObserver:
             return chosen
         return int(decision.valid.argmax())
 
-    def value(self, run: FaasSimulation) -> float:
+    def value(self, run: FaasRun) -> float:
         """What has been earned so far: a finite number."""
         world = run.world
         arrived = int(world.functions["arrived"].sum())

@@ -14,10 +14,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import locked
+from cloudarena.base.arrays import locked
+from cloudarena.base.errors import PolicyError
 from cloudarena.contract import Policy
 from cloudarena.engine.compiled import lean
-from cloudarena.errors import PolicyError
 from cloudarena.policies import ArrayPolicy, Bundle, PolicyBook, made, policy_name, takes
 from cloudarena.scenarios.faas.names import (
     BALANCED_RESOURCES,

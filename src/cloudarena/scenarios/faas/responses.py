@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.measures import AtLeast, censored_mean, censored_quantiles
+from cloudarena.base.measures import AtLeast, censored_mean, censored_quantiles
 
 QUANTILES = (0.5, 0.95, 0.99)
 LEAST_S = 1e-6

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import CompiledRun, compiled_step, locked, read_only
+from cloudarena.base.arrays import locked, read_only
+from cloudarena.base.errors import InvalidAction
 from cloudarena.contract import RecordLevel
-from cloudarena.errors import InvalidAction
+from cloudarena.contract.kernel_run import KernelRun, compiled_step
 from cloudarena.policies import ArrayPolicy, Bundle
 from cloudarena.scenarios.faas import kernel
 from cloudarena.scenarios.faas.build import build_world
@@ -39,7 +40,7 @@ class PlaceDecision:
     kind: ClassVar[str] = "place"
     __slots__ = ("_run", "nodes", "now", "replica", "rng")
 
-    def __init__(self, run: FaasSimulation) -> None:
+    def __init__(self, run: FaasRun) -> None:
         self._run = run
         self.now = run.now
         self.nodes = run.nodes
@@ -76,7 +77,7 @@ class ScaleDecision:
     kind: ClassVar[str] = "scale"
     __slots__ = ("_run", "now", "rng", "scaling")
 
-    def __init__(self, run: FaasSimulation) -> None:
+    def __init__(self, run: FaasRun) -> None:
         self._run = run
         self.now = run.now
         self.scaling = run.scaling
@@ -103,7 +104,7 @@ class ScaleDecision:
         return self.scaling, self.rng
 
 
-class FaasSimulation(CompiledRun):
+class FaasRun(KernelRun):
     """A run of functions on nodes."""
 
     scenario: FaasScenario

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Spec
-from cloudarena.sources import SpecPath
+from cloudarena.contract.source import SpecPath
 from cloudarena.workloads import faas_requests
 
 Rate = Annotated[float, Field(ge=0, le=1e7)]

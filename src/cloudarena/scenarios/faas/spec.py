@@ -32,7 +32,7 @@ from cloudarena.scenarios.faas.rows import INVOCATION
 from cloudarena.scenarios.faas.sources import MOST_AT_ONCE, REQUEST_KINDS, Trace
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.faas.simulation import FaasSimulation
+    from cloudarena.scenarios.faas.simulation import FaasRun
 
 MOST_STEPS = 10_000_000
 """Samples, or ticks of a scaler, of a run."""
@@ -279,11 +279,11 @@ class FaasScenario(Scenario):
         laws = ("constant", "exponential", "log-normal", "normal")
         return (*REQUEST_KINDS, *laws, "linear", "points", "curve")
 
-    def start(self, seed: int = 0, record: RecordLevel | None = None) -> FaasSimulation:
+    def start(self, seed: int = 0, record: RecordLevel | None = None) -> FaasRun:
         """Begins a run."""
-        from cloudarena.scenarios.faas.simulation import FaasSimulation
+        from cloudarena.scenarios.faas.simulation import FaasRun
 
-        return FaasSimulation(self, seed, record or self.record)
+        return FaasRun(self, seed, record or self.record)
 
     def observer(self, reward: str | None = None) -> Observer:
         """Features, masks and rewards of placing and scaling."""

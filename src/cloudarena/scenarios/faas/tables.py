@@ -41,10 +41,10 @@ from cloudarena.scenarios.faas.rows import INVOCATION
 from cloudarena.workloads.faas_functions import FUNCTIONS, figures_note
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.faas.simulation import FaasSimulation
+    from cloudarena.scenarios.faas.simulation import FaasRun
 
 
-def make_tables(run: FaasSimulation) -> dict[str, pa.Table]:
+def make_tables(run: FaasRun) -> dict[str, pa.Table]:
     """All tables; without full recording the first invocations and flows, and no nodes_series."""
     tables = {
         "invocations": invocations_table(run),
@@ -65,17 +65,17 @@ def _or_null(values: NDArray[np.float64]) -> pa.Array:
     return pa.array(values, mask=~np.isfinite(values))
 
 
-def _function_names(run: FaasSimulation, numbers: NDArray[Any]) -> pa.Array:
+def _function_names(run: FaasRun, numbers: NDArray[Any]) -> pa.Array:
     names = np.array([*(f.name for f in run.scenario.functions), ""], object)
     return pa.array(names[numbers], pa.string(), mask=numbers < 0)
 
 
-def _node_names(run: FaasSimulation, numbers: NDArray[Any]) -> pa.Array:
+def _node_names(run: FaasRun, numbers: NDArray[Any]) -> pa.Array:
     names = np.array([*run.ground.names, ""], object)
     return pa.array(names[numbers], pa.string(), mask=numbers < 0)
 
 
-def _unfinished_rows(run: FaasSimulation) -> NDArray[np.void]:
+def _unfinished_rows(run: FaasRun) -> NDArray[np.void]:
     """The requests that are in the system, as rows of invocations."""
     slots = run.world.slots
     there = np.flatnonzero(slots["state"] != UNUSED)
@@ -98,7 +98,7 @@ def _unfinished_rows(run: FaasSimulation) -> NDArray[np.void]:
     return rows
 
 
-def invocations_table(run: FaasSimulation) -> pa.Table:
+def invocations_table(run: FaasRun) -> pa.Table:
     """One row per request, in the order in which they ended; those in the system last."""
     done = run.world.records.invocations[: run.world.clock[0]["invocations"]]
     rows = np.concatenate((done, _unfinished_rows(run)))
@@ -121,7 +121,7 @@ def invocations_table(run: FaasSimulation) -> pa.Table:
     )
 
 
-def replicas_table(run: FaasSimulation) -> pa.Table:
+def replicas_table(run: FaasRun) -> pa.Table:
     """One row per replica: when each phase of its life began, and how long each lasted."""
     world, placed = run.world, int(run.world.clock[0]["placed"])
     rows = world.records.replicas[:placed].copy()
@@ -150,7 +150,7 @@ def replicas_table(run: FaasSimulation) -> pa.Table:
     return pa.table(columns)
 
 
-def _notes(run: FaasSimulation, rows: NDArray[np.void]) -> list[str | None]:
+def _notes(run: FaasRun, rows: NDArray[np.void]) -> list[str | None]:
     """What one should know of the published figures of an image on a device, if anything."""
     images, devices = _image_names(run), run.ground.devices
     published = [f.image is None for f in run.scenario.functions]
@@ -162,14 +162,14 @@ def _notes(run: FaasSimulation, rows: NDArray[np.void]) -> list[str | None]:
     ]
 
 
-def _image_names(run: FaasSimulation) -> NDArray[Any]:
+def _image_names(run: FaasRun) -> NDArray[Any]:
     names: list[str] = []
     for function in run.scenario.functions:
         names.extend([function.name] if function.image else FUNCTIONS[function.name].images)
     return np.array(names, object)
 
 
-def scaling_table(run: FaasSimulation) -> pa.Table:
+def scaling_table(run: FaasRun) -> pa.Table:
     """One row per change of the number of replicas that a function should have."""
     rows = run.world.records.changes[: run.world.clock[0]["changes"]]
     by = np.where(rows["by_scaler"], "scaler", "from-zero").astype(object)
@@ -184,7 +184,7 @@ def scaling_table(run: FaasSimulation) -> pa.Table:
     )
 
 
-def decisions_table(run: FaasSimulation) -> pa.Table:
+def decisions_table(run: FaasRun) -> pa.Table:
     """One row per replica that was placed and change by a scaler: for ``--policy replay:FILE``."""
     clock, records = run.world.clock[0], run.world.records
     placed, changes = records.replicas[: clock["placed"]], records.changes[: clock["changes"]]
@@ -206,7 +206,7 @@ def decisions_table(run: FaasSimulation) -> pa.Table:
     )
 
 
-def nodes_table(run: FaasSimulation) -> pa.Table:
+def nodes_table(run: FaasRun) -> pa.Table:
     """One row per node: energy, carbon and use. ``cpu_utilisation`` is over the whole run.
 
     ``idle_energy_j`` is what it drew with nothing to do, ``empty_energy_j`` the part of that while
@@ -238,7 +238,7 @@ def nodes_table(run: FaasSimulation) -> pa.Table:
     )
 
 
-def functions_table(run: FaasSimulation) -> pa.Table:
+def functions_table(run: FaasRun) -> pa.Table:
     """One row per function, and one, idle, for what nodes without replicas drew.
 
     ``idle_energy_j`` are shares of what nodes drew with nothing to do. Response times are as in the
@@ -285,7 +285,7 @@ def functions_table(run: FaasSimulation) -> pa.Table:
     )
 
 
-def flows_table(run: FaasSimulation) -> pa.Table:
+def flows_table(run: FaasRun) -> pa.Table:
     """One row per transfer over the network that has got there."""
     rows = run.world.records.moved[: run.world.clock[0]["moved"]]
     node, other, outward = rows["node"], rows["other"], rows["outward"]
@@ -302,7 +302,7 @@ def flows_table(run: FaasSimulation) -> pa.Table:
     )
 
 
-def power_table(run: FaasSimulation) -> pa.Table:
+def power_table(run: FaasRun) -> pa.Table:
     """All nodes together: means over intervals of ``sample_s`` seconds, the last may be shorter.
 
     ``power_w`` times ``interval_s`` sums to the energy of the run.
@@ -324,7 +324,7 @@ def power_table(run: FaasSimulation) -> pa.Table:
     )
 
 
-def nodes_series_table(run: FaasSimulation) -> pa.Table:
+def nodes_series_table(run: FaasRun) -> pa.Table:
     """Each node: means over the same intervals."""
     world, samples = run.world, int(run.world.clock[0]["samples"])
     count = len(world.nodes)

@@ -8,7 +8,7 @@ from cloudarena.scenarios.jobs import (  # noqa: F401 they register policies
     queue,
 )
 from cloudarena.scenarios.jobs.policies import NOTHING, policy
-from cloudarena.scenarios.jobs.simulation import JobsDecision, JobsSimulation
+from cloudarena.scenarios.jobs.simulation import JobsDecision, JobsRun
 from cloudarena.scenarios.jobs.spec import JobsScenario
 from cloudarena.scenarios.jobs.state import Machines, Tasks
 
@@ -24,8 +24,8 @@ __all__ = [
     "NOTHING",
     "SCENARIO",
     "JobsDecision",
+    "JobsRun",
     "JobsScenario",
-    "JobsSimulation",
     "Machines",
     "Tasks",
     "can_start",

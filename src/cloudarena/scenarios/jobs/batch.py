@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.errors import PolicyError
+from cloudarena.base.errors import PolicyError
 from cloudarena.mapping import HEURISTICS, map_tasks
 from cloudarena.scenarios.jobs.known import ESTIMATES, check_needs
 from cloudarena.scenarios.jobs.policies import policy

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import whole_millionths
+from cloudarena.base.arrays import whole_millionths
+from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.calendar import make_calendar, push
 from cloudarena.engine.index import make_index, put
 from cloudarena.engine.streams import stream
-from cloudarena.errors import SpecError, TraceError
 from cloudarena.scenarios.jobs import graph
 from cloudarena.scenarios.jobs.checks import check_fits, check_record, kind_sizes, weibull_scale
 from cloudarena.scenarios.jobs.kernel import draw_failure

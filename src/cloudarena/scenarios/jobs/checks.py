@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import whole_millionths
+from cloudarena.base.arrays import whole_millionths
+from cloudarena.base.errors import SpecError
 from cloudarena.contract import RecordLevel
-from cloudarena.errors import SpecError
 from cloudarena.scenarios.jobs.spec import Failures, JobsScenario
 from cloudarena.workloads.jobs import RESOURCES, JobWorkload, job_of
 

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import compiled_step
+from cloudarena.contract.kernel_run import compiled_step
 from cloudarena.engine.calendar import Calendar, make_calendar, next_time, pop, push
 from cloudarena.engine.compiled import compiled, separate
 from cloudarena.scenarios.jobs.backfilling import copies_in, expected_end

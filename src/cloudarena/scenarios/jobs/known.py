@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.errors import PolicyError
+from cloudarena.base.errors import PolicyError
 
 ESTIMATES, DURATIONS = "estimates", "durations"
 """What a policy may need: some statement about how long tasks run, or the truth."""

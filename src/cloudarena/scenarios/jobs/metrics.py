@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.measures import UNSERVED, AtLeast, censored_mean, censored_quantiles
 from cloudarena.contract import Metric, Plot
-from cloudarena.measures import UNSERVED, AtLeast, censored_mean, censored_quantiles
 from cloudarena.workloads.jobs import RESOURCES
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from cloudarena.errors import check_choice
+from cloudarena.base.errors import check_choice
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.jobs.simulation import JobsSimulation
+    from cloudarena.scenarios.jobs.simulation import JobsRun
     from cloudarena.scenarios.jobs.spec import JobsScenario
 
 SLOTS = 16
@@ -72,7 +72,7 @@ class JobsObserver:
         self.observation_space = Box(-1.0, 1.0, (length,), np.float32)
         self.action_space = Discrete(SLOTS * self._machines + 1)
 
-    def features(self, run: JobsSimulation) -> NDArray[np.float32]:
+    def features(self, run: JobsRun) -> NDArray[np.float32]:
         """The observation of the current decision; zeros when the run has ended."""
         observation = np.zeros(self.observation_space.shape, np.float32)
         decision = run.decision
@@ -98,7 +98,7 @@ class JobsObserver:
         observation[-CLUSTER_FEATURES:] = _many(np.array([len(decision.ready), waiting]))
         return observation
 
-    def mask(self, run: JobsSimulation) -> NDArray[np.bool_]:
+    def mask(self, run: JobsRun) -> NDArray[np.bool_]:
         """The pairs that fit, and starting nothing more."""
         allowed = np.zeros(SLOTS * self._machines + 1, bool)
         decision = run.decision
@@ -110,7 +110,7 @@ class JobsObserver:
         allowed[-1] = decision.may_wait
         return allowed
 
-    def action(self, run: JobsSimulation, choice: int) -> tuple[int, int] | None:
+    def action(self, run: JobsRun, choice: int) -> tuple[int, int] | None:
         """The scenario's action for a choice."""
         allowed = self.mask(run)
         if not allowed[choice]:
@@ -122,7 +122,7 @@ class JobsObserver:
         slot, machine = divmod(int(choice), self._machines)
         return int(_shown(decision)[slot]), machine
 
-    def value(self, run: JobsSimulation) -> float:
+    def value(self, run: JobsRun) -> float:
         """What has been earned so far."""
         overtime = overtime_s(run)
         if self._reward == "makespan_s":
@@ -135,7 +135,7 @@ class JobsObserver:
         return -earned / count
 
 
-def overtime_s(run: JobsSimulation) -> float:
+def overtime_s(run: JobsRun) -> float:
     """How much longer what is left when a run has ended counts as unfinished.
 
     Twice the time, on the slowest machine, of all work of the workload, one instance after the

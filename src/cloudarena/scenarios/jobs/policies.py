@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import locked
+from cloudarena.base.arrays import locked
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.index import make_index
 from cloudarena.policies import PolicyBook

@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.blame import blamed
-from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked
+from cloudarena.base.arrays import is_whole, locked
+from cloudarena.base.errors import InvalidAction, PolicyError
 from cloudarena.contract import RecordLevel
+from cloudarena.contract.kernel_run import KernelRun, compiled_step
 from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.index import LOWEST, put, put_number
-from cloudarena.errors import InvalidAction, PolicyError
 from cloudarena.policies import ArrayPolicy
+from cloudarena.policies.blame import blamed
 from cloudarena.scenarios.jobs import kernel, queue
 from cloudarena.scenarios.jobs.build import (
     build_world,
@@ -44,7 +45,7 @@ class JobsDecision:
     kind: ClassVar[str] = "start"
     __slots__ = ("_run", "machines", "now", "rng", "tasks")
 
-    def __init__(self, run: JobsSimulation) -> None:
+    def __init__(self, run: JobsRun) -> None:
         self._run = run
         self.now = run.now
         self.tasks, self.machines = run.views()
@@ -78,7 +79,7 @@ class JobsDecision:
         return (*self._run.views(), self.rng)
 
 
-class JobsSimulation(CompiledRun):
+class JobsRun(KernelRun):
     """A run of a cluster."""
 
     scenario: JobsScenario

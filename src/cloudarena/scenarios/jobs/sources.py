@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Spec
-from cloudarena.sources import SpecPath
+from cloudarena.contract.source import SpecPath
 from cloudarena.workloads import job_deeprm, job_tpch_like
 from cloudarena.workloads.job_alibaba2018 import STATUS, load_alibaba2018
 from cloudarena.workloads.job_alibaba_like import alibaba_like

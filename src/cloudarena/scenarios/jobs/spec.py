@@ -10,15 +10,15 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
+from cloudarena.contract.source import SpecPath, load_workload, source_names
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.jobs.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.jobs.policies import policy as built_in_policies
 from cloudarena.scenarios.jobs.sources import GIVEN, Generator, Workload
-from cloudarena.sources import SpecPath, load_workload, source_names
 from cloudarena.workloads.jobs import LARGEST_DEMAND, LONGEST_TIME, JobWorkload
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.jobs.simulation import JobsSimulation
+    from cloudarena.scenarios.jobs.simulation import JobsRun
 
 Size = Annotated[float, Field(ge=0, le=LARGEST_DEMAND)]
 MOST_MACHINES = 1_000_000
@@ -162,11 +162,11 @@ class JobsScenario(Scenario):
         jobs = self.workload.jobs
         return machines + self.workload.bytes_per_job * jobs, f"workload.jobs: {jobs}"
 
-    def start(self, seed: int = 0, record: RecordLevel | None = None) -> JobsSimulation:
+    def start(self, seed: int = 0, record: RecordLevel | None = None) -> JobsRun:
         """Begins a run."""
-        from cloudarena.scenarios.jobs.simulation import JobsSimulation
+        from cloudarena.scenarios.jobs.simulation import JobsRun
 
-        return JobsSimulation(self, seed, record or self.record)
+        return JobsRun(self, seed, record or self.record)
 
     def observer(self, reward: str | None = None) -> Observer:
         """Features, masks and rewards of the choice of starts."""

@@ -12,10 +12,10 @@ from cloudarena.scenarios.jobs.state import DONE, SERIES_COLUMNS
 from cloudarena.workloads.jobs import RESOURCES
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.jobs.simulation import JobsSimulation
+    from cloudarena.scenarios.jobs.simulation import JobsRun
 
 
-def make_tables(run: JobsSimulation) -> dict[str, pa.Table]:
+def make_tables(run: JobsRun) -> dict[str, pa.Table]:
     """All tables. Times are seconds from the first submission; null where it did not happen."""
     rows = run.world.machines.rows[: run.world.clock[0]["rows"]]
     tables = {
@@ -31,7 +31,7 @@ def make_tables(run: JobsSimulation) -> dict[str, pa.Table]:
     return tables
 
 
-def instances_table(run: JobsSimulation, rows: NDArray[np.void]) -> pa.Table:
+def instances_table(run: JobsRun, rows: NDArray[np.void]) -> pa.Table:
     """One row per instance that has finished, by job, task and number."""
     rows = rows[rows["state"] == DONE]
     rows = rows[np.lexsort((rows["first"], rows["task"]))]
@@ -49,7 +49,7 @@ def instances_table(run: JobsSimulation, rows: NDArray[np.void]) -> pa.Table:
     )
 
 
-def tasks_table(run: JobsSimulation) -> pa.Table:
+def tasks_table(run: JobsRun) -> pa.Table:
     """One row per task."""
     world, workload = run.world, run.workload
     return pa.table(
@@ -65,7 +65,7 @@ def tasks_table(run: JobsSimulation) -> pa.Table:
     )
 
 
-def jobs_table(run: JobsSimulation) -> pa.Table:
+def jobs_table(run: JobsRun) -> pa.Table:
     """One row per job."""
     workload, finish = run.workload, run.world.progress.job_finish
     start = np.minimum.reduceat(run.world.progress.first_start, workload.first_task[:-1])
@@ -83,7 +83,7 @@ def jobs_table(run: JobsSimulation) -> pa.Table:
     )
 
 
-def machines_table(run: JobsSimulation, rows: NDArray[np.void]) -> pa.Table:
+def machines_table(run: JobsRun, rows: NDArray[np.void]) -> pa.Table:
     """One row per machine: what was held of it, averaged up to the end of the run."""
     machines, names = run.world.machines, run.scenario.machine_names()
     span = max(run.now, 1e-300)
@@ -106,7 +106,7 @@ def machines_table(run: JobsSimulation, rows: NDArray[np.void]) -> pa.Table:
     )
 
 
-def decisions_table(run: JobsSimulation, rows: NDArray[np.void]) -> pa.Table:
+def decisions_table(run: JobsRun, rows: NDArray[np.void]) -> pa.Table:
     """One row per action that started something, in order: a file for ``--policy replay:FILE``."""
     begin = np.flatnonzero(np.diff(rows["action"], prepend=-1))
     count = np.add.reduceat(rows["count"], begin) if len(rows) else np.zeros(0, np.int64)
@@ -120,7 +120,7 @@ def decisions_table(run: JobsSimulation, rows: NDArray[np.void]) -> pa.Table:
     )
 
 
-def series_table(run: JobsSimulation) -> pa.Table:
+def series_table(run: JobsRun) -> pa.Table:
     """The cluster after the events and starts of an instant; thinned when there are very many."""
     values = run.world.series[: run.world.clock[0]["series"]]
     columns = {name: np.ascontiguousarray(values[:, k]) for k, name in enumerate(SERIES_COLUMNS)}
@@ -129,7 +129,7 @@ def series_table(run: JobsSimulation) -> pa.Table:
     return pa.table(columns)
 
 
-def machines_series_table(run: JobsSimulation, rows: NDArray[np.void]) -> pa.Table:
+def machines_series_table(run: JobsRun, rows: NDArray[np.void]) -> pa.Table:
     """Every machine at each instant at which what it holds changed, from that instant on."""
     ends = rows[rows["finish"] <= run.now]
     machine = np.concatenate((rows["machine"], ends["machine"]))
@@ -161,7 +161,7 @@ def machines_series_table(run: JobsSimulation, rows: NDArray[np.void]) -> pa.Tab
     return pa.table({name: values[order] for name, values in columns.items()})
 
 
-def _names(run: JobsSimulation, task: NDArray[np.int64]) -> dict[str, pa.Array]:
+def _names(run: JobsRun, task: NDArray[np.int64]) -> dict[str, pa.Array]:
     """The columns that name a task, by its names and by the index that decisions show."""
     return {
         "job": run.workload.job_ids.take(pa.array(run.world.tasks.job[task])),

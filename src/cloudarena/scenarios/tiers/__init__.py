@@ -1,7 +1,7 @@
 """How many fat and thin VMs each tier of an elastic service gets, minute by minute."""
 
 from cloudarena.scenarios.tiers.policies import policy
-from cloudarena.scenarios.tiers.simulation import Period, TiersDecision, TiersSimulation
+from cloudarena.scenarios.tiers.simulation import Period, TiersDecision, TiersRun
 from cloudarena.scenarios.tiers.spec import TiersScenario
 
 SCENARIO = TiersScenario
@@ -10,7 +10,7 @@ __all__ = [
     "SCENARIO",
     "Period",
     "TiersDecision",
+    "TiersRun",
     "TiersScenario",
-    "TiersSimulation",
     "policy",
 ]

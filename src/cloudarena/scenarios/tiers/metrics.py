@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.measures import UNSERVED, censored_mean, censored_quantiles, ratio
 from cloudarena.contract import Metric, Plot
-from cloudarena.measures import UNSERVED, censored_mean, censored_quantiles, ratio
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.tiers.simulation import TiersSimulation
+    from cloudarena.scenarios.tiers.simulation import TiersRun
     from cloudarena.scenarios.tiers.spec import Sla
 
 METRICS = (
@@ -68,7 +68,7 @@ PLOTS = (
 )
 
 
-def measure(run: TiersSimulation) -> dict[str, float]:
+def measure(run: TiersRun) -> dict[str, float]:
     """The metrics so far."""
     scenario, world = run.scenario, run.world
     first = int(np.searchsorted(world.requests["arrival"], scenario.warmup_s))
@@ -97,7 +97,7 @@ def measure(run: TiersSimulation) -> dict[str, float]:
     return {metric.name: value for metric, value in zip(METRICS, values, strict=True)}
 
 
-def cost_usd(run: TiersSimulation) -> float:
+def cost_usd(run: TiersRun) -> float:
     """What the VMs have cost so far."""
     fat, thin = run.rented_minutes()
     prices = run.scenario.prices

@@ -8,11 +8,11 @@ import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 from numpy.typing import NDArray
 
-from cloudarena.errors import check_choice
+from cloudarena.base.errors import check_choice
 from cloudarena.scenarios.tiers.metrics import cost_usd
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.tiers.simulation import Period, TiersSimulation
+    from cloudarena.scenarios.tiers.simulation import Period, TiersRun
     from cloudarena.scenarios.tiers.spec import TiersScenario
 
 TIER_FEATURES = 6
@@ -47,7 +47,7 @@ class TiersObserver:
         self.observation_space = Box(0.0, 1.0, (length,), np.float32)
         self.action_space = MultiDiscrete(self._most.ravel() + 1)
 
-    def features(self, run: TiersSimulation) -> NDArray[np.float32]:
+    def features(self, run: TiersRun) -> NDArray[np.float32]:
         """The observation of the current decision; zeros when the run has ended."""
         observation = np.zeros(self.observation_space.shape, np.float32)
         if run.decision is None:
@@ -70,11 +70,11 @@ class TiersObserver:
         columns[:, 5] = last.blocked / np.maximum(last.arrived, 1)
         return observation
 
-    def mask(self, run: TiersSimulation) -> NDArray[np.bool_]:
+    def mask(self, run: TiersRun) -> NDArray[np.bool_]:
         """All numbers up to the limits of each tier, one after the other."""
         return np.ones(int(self.action_space.nvec.sum()), bool)
 
-    def action(self, run: TiersSimulation, choice: Any) -> NDArray[np.int64]:
+    def action(self, run: TiersRun, choice: Any) -> NDArray[np.int64]:
         """The scenario's action for a choice."""
         counts = np.asarray(choice, np.int64).reshape(-1, 2).copy()
         for tier, most in enumerate(self._most):
@@ -88,7 +88,7 @@ class TiersObserver:
                     counts[tier, size] -= max(0, min(excess, int(counts[tier, size]), spare))
         return counts
 
-    def value(self, run: TiersSimulation) -> float:
+    def value(self, run: TiersRun) -> float:
         """What has been earned so far."""
         missed = sum(not period.keeps_sla for period in run.periods)
         return -cost_usd(run) - self._scenario.sla.penalty_usd * missed

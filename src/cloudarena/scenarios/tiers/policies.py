@@ -15,16 +15,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.errors import PolicyError, check_choice
-from cloudarena.policies import PolicyBook
-from cloudarena.queueing import Offer, Sla, cheapest
-from cloudarena.queueing.checks import (
+from cloudarena.base.checks import (
     check_level,
     check_not_negative,
     check_positive,
     check_share,
-    check_whole,
+    check_wholes,
 )
+from cloudarena.base.errors import PolicyError, check_choice
+from cloudarena.policies import PolicyBook
+from cloudarena.queueing import Offer, Sla, cheapest
 from cloudarena.scenarios.replay import DecisionFile
 from cloudarena.scenarios.tiers.estimates import Estimates, chain_of
 from cloudarena.scenarios.tiers.forecasts import FORECASTS, holt_winters
@@ -102,7 +102,7 @@ class TargetTracking:
     def __init__(self, target: float = 0.6, tolerance: float = 0.1, cooldown: int = 5) -> None:
         check_level("policy target-tracking: target", target, 1.0)
         check_not_negative("policy target-tracking: tolerance", tolerance)
-        check_whole("policy target-tracking: cooldown", cooldown, 0)
+        check_wholes("policy target-tracking: cooldown", cooldown, 0)
         self._target, self._tolerance, self._cooldown = target, tolerance, cooldown
         self._changed: NDArray[np.int64] = np.zeros(0, np.int64)
 
@@ -140,7 +140,7 @@ class StepScaling:
     def __init__(self, upper: float = 0.75, lower: float = 0.35, cooldown: int = 3) -> None:
         check_share("policy step: upper", upper)
         check_share("policy step: lower", lower)
-        check_whole("policy step: cooldown", cooldown, 0)
+        check_wholes("policy step: cooldown", cooldown, 0)
         self._upper, self._lower, self._cooldown = upper, lower, cooldown
         self._changed: NDArray[np.int64] = np.zeros(0, np.int64)
 
@@ -247,7 +247,7 @@ class ModelBased(_Modelled):
                     f"policy model-based: season: {season} is not allowed: forecast {forecast} has "
                     "none, only holt-winters"
                 )
-            check_whole("policy model-based: season", season, 2)
+            check_wholes("policy model-based: season", season, 2)
             self._forecast = partial(holt_winters, season=int(season))
 
     def __call__(self, decision: Any) -> Counts:

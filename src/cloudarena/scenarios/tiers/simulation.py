@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import locked, read_only
-from cloudarena.contract import RecordLevel, Simulation
+from cloudarena.base.arrays import locked, read_only
+from cloudarena.base.errors import InvalidAction
+from cloudarena.contract import RecordLevel
 from cloudarena.engine.interrupts import Interrupted, apart
 from cloudarena.engine.streams import stream
-from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.tiers import fleet, kernel
 from cloudarena.scenarios.tiers.build import build_world, with_slots
 from cloudarena.scenarios.tiers.metrics import cost_usd, keeps_sla, measure
@@ -90,7 +90,7 @@ class TiersDecision:
     kind: ClassVar[str] = "provision"
     __slots__ = ("counts", "last", "limits", "now", "periods", "rates", "rng", "scenario")
 
-    def __init__(self, run: TiersSimulation) -> None:
+    def __init__(self, run: TiersRun) -> None:
         self.now = run.now
         self.scenario = run.scenario
         self.periods: tuple[Period, ...] = tuple(run.periods)
@@ -105,7 +105,7 @@ class TiersDecision:
         self.rng = run.rng
 
 
-class TiersSimulation(Simulation):
+class TiersRun(Simulation):
     """A run of a multi-tier service."""
 
     scenario: TiersScenario

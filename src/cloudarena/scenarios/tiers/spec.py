@@ -12,14 +12,14 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
+from cloudarena.contract.source import SpecPath
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.tiers.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.tiers.policies import policy as built_in_policies
-from cloudarena.sources import SpecPath
 from cloudarena.workloads import rates
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.tiers.simulation import TiersSimulation
+    from cloudarena.scenarios.tiers.simulation import TiersRun
 
 Rate = Annotated[float, Field(gt=0, le=1e7)]
 MOST_PERIODS = 1_000_000
@@ -262,11 +262,11 @@ class TiersScenario(Scenario):
         """The kinds of arrivals."""
         return ("constant", "sine", "bursts", "worldcup-hour", "piecewise", "series")
 
-    def start(self, seed: int = 0, record: RecordLevel | None = None) -> TiersSimulation:
+    def start(self, seed: int = 0, record: RecordLevel | None = None) -> TiersRun:
         """Begins a run."""
-        from cloudarena.scenarios.tiers.simulation import TiersSimulation
+        from cloudarena.scenarios.tiers.simulation import TiersRun
 
-        return TiersSimulation(self, seed, record or self.record)
+        return TiersRun(self, seed, record or self.record)
 
     def observer(self, reward: str | None = None) -> Observer:
         """Features, masks and rewards of the numbers of VMs."""

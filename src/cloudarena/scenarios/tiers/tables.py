@@ -10,13 +10,13 @@ import pyarrow as pa
 from cloudarena.scenarios.tiers.state import IN_SYSTEM
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.tiers.simulation import TiersSimulation
+    from cloudarena.scenarios.tiers.simulation import TiersRun
 
 OUTCOMES = ("coming", "in system", "served", "blocked")
 """In the order of the states of a request."""
 
 
-def make_tables(run: TiersSimulation) -> dict[str, pa.Table]:
+def make_tables(run: TiersRun) -> dict[str, pa.Table]:
     """All tables. Times are seconds from the begin of the run."""
     tables = {"periods": periods_table(run), "tiers": tiers_table(run)}
     tables["decisions"] = decisions_table(run)
@@ -25,7 +25,7 @@ def make_tables(run: TiersSimulation) -> dict[str, pa.Table]:
     return tables
 
 
-def periods_table(run: TiersSimulation) -> pa.Table:
+def periods_table(run: TiersRun) -> pa.Table:
     """One row per period: the whole service. Requests count where they are served."""
     rows = run.periods
     level = run.scenario.sla.level
@@ -48,7 +48,7 @@ def periods_table(run: TiersSimulation) -> pa.Table:
     )
 
 
-def tiers_table(run: TiersSimulation) -> pa.Table:
+def tiers_table(run: TiersRun) -> pa.Table:
     """One row per period and tier."""
     rows, tiers = run.periods, run.scenario.tiers
 
@@ -74,7 +74,7 @@ def tiers_table(run: TiersSimulation) -> pa.Table:
     )
 
 
-def decisions_table(run: TiersSimulation) -> pa.Table:
+def decisions_table(run: TiersRun) -> pa.Table:
     """One row per decision and tier: a file for ``--policy replay:FILE``."""
     rows, tiers = run.periods[1:], run.scenario.tiers
     counts = np.concatenate([np.zeros((0, 2), np.int64), *(period.counts for period in rows)])
@@ -88,7 +88,7 @@ def decisions_table(run: TiersSimulation) -> pa.Table:
     )
 
 
-def requests_table(run: TiersSimulation) -> pa.Table:
+def requests_table(run: TiersRun) -> pa.Table:
     """One row per request that arrived, in order of arrival."""
     requests = run.world.requests[: run.world.clock[0]["arrived"]]
     state = requests["state"]

@@ -1,22 +1,49 @@
 """Which machine takes a VM: a month of a data centre, energy, oversubscription."""
 
-from cloudarena.scenarios.vm.kernel import REFUSE, Machines, Request
-from cloudarena.scenarios.vm.oracle import OracleIlp
-from cloudarena.scenarios.vm.policies import policy, postpone
-from cloudarena.scenarios.vm.simulation import VmDecision, VmSimulation
-from cloudarena.scenarios.vm.spec import VmScenario
+from typing import TYPE_CHECKING
 
-SCENARIO = VmScenario
+from cloudarena.base.lazy import exports
+from cloudarena.contract.kind import Kind
+from cloudarena.contract.plot import Plot
 
-__all__ = [
-    "REFUSE",
-    "SCENARIO",
-    "Machines",
-    "OracleIlp",
-    "Request",
-    "VmDecision",
-    "VmScenario",
-    "VmSimulation",
-    "policy",
-    "postpone",
-]
+if TYPE_CHECKING:
+    from cloudarena.scenarios.vm.decision import VmDecision as VmDecision
+    from cloudarena.scenarios.vm.policies import POLICIES as POLICIES
+    from cloudarena.scenarios.vm.policies import OracleIlp as OracleIlp
+    from cloudarena.scenarios.vm.policies import postpone as postpone
+    from cloudarena.scenarios.vm.run import VmRun as VmRun
+    from cloudarena.scenarios.vm.spec import VmScenario as VmScenario
+    from cloudarena.scenarios.vm.state import REFUSE as REFUSE
+    from cloudarena.scenarios.vm.state import Machines as Machines
+    from cloudarena.scenarios.vm.state import Request as Request
+
+KIND = Kind(
+    name="vm",
+    package=__name__,
+    description="which machine takes a VM: a month of a data centre, energy, oversubscription",
+    unit_of_work="VMs",
+    headline="profit_usd",
+    default_policy="best-fit",
+    example="vm/azure-like-10k",
+    toy="vm/toy",
+    small={"ticks": 300},
+    plots=(
+        Plot("Cores in use", "series", "tick", "used_cores", "cores"),
+        Plot("Cores allocated", "series", "tick", "allocated_cores", "cores"),
+        Plot("Power", "series", "tick", "power_w", "W"),
+        Plot("VMs alive", "series", "tick", "live_vms", "VMs"),
+    ),
+)
+
+__getattr__ = exports(
+    __name__,
+    VmScenario="spec",
+    VmDecision="decision",
+    VmRun="run",
+    Machines="state",
+    Request="state",
+    REFUSE="state",
+    POLICIES="policies",
+    OracleIlp="policies",
+    postpone="policies",
+)

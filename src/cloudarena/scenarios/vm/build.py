@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.compiled_run import whole_millionths
+from cloudarena.base.arrays import MICRO, whole_millionths
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.calendar import make_calendar
 from cloudarena.engine.recorder import make_log
-from cloudarena.scenarios.vm import kernel
-from cloudarena.scenarios.vm.kernel import MICRO, World
-from cloudarena.scenarios.vm.policies import empty_machines
+from cloudarena.scenarios.vm import state
 from cloudarena.scenarios.vm.spec import VmScenario
+from cloudarena.scenarios.vm.state import Power, World, empty_machines
 from cloudarena.workloads.vms import VmWorkload, vm_numbers
 
 
@@ -31,8 +30,8 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
     machines.memory_gb[:] = machines.free_memory_gb[:] = memory
     machines.limit_cores[:] = whole_millionths(cores * rates.cpu) / MICRO
     machines.rack[:] = scenario.racks()
-    machines.state[:] = kernel.ON
-    fleet = kernel.Fleet(
+    machines.state[:] = Power.ON
+    fleet = state.Fleet(
         cores=whole_millionths(cores),
         memory=whole_millionths(memory),
         cores_limit=whole_millionths(cores * rates.cpu),
@@ -44,7 +43,7 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
         boot_w=column([k.power.when_booting_w for k in kinds]),
         off_w=column([k.power.off_w for k in kinds]),
     )
-    demand = kernel.Demand(
+    demand = state.Demand(
         number=vm_numbers(workload.ids),
         arrival=workload.created,
         lifetime=workload.lifetime,
@@ -60,11 +59,11 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
     fits = (fleet.cores >= median_cores) & (fleet.memory >= median_memory)
     rows = 0 if record == "none" else -(-scenario.ticks // scenario.series_every)
     shape = (rows if record == "full" else 0, count)
-    clock, totals = np.zeros(1, kernel.CLOCK), np.zeros(1, kernel.TOTALS)
+    clock, totals = np.zeros(1, state.CLOCK), np.zeros(1, state.TOTALS)
     clock["pending"] = clock["last_machine"] = -1
     may_boot = scenario.off_after_ticks is not None
     return World(
-        rules=kernel.Rules(
+        rules=state.Rules(
             scenario.ticks,
             scenario.buffer.budget_ticks,
             scenario.buffer.delay_ticks,
@@ -72,7 +71,7 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
             scenario.decide_when_full,
             "lifetimes" in scenario.known,
             scenario.series_every,
-            scenario.off_after_ticks if scenario.off_after_ticks is not None else kernel.NEVER,
+            scenario.off_after_ticks if scenario.off_after_ticks is not None else state.NEVER,
             scenario.boot_ticks,
             median_cores,
             median_memory,
@@ -80,7 +79,7 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
         fleet=fleet,
         demand=demand,
         machines=machines,
-        vms=kernel.Vms(
+        vms=state.Vms(
             outcome=np.zeros(vms, np.int64),
             machine=np.full(vms, -1, np.int64),
             start=np.full(vms, -1, np.int64),
@@ -91,12 +90,12 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
         allocated_cores=np.zeros(count, np.int64),
         allocated_memory=np.zeros(count, np.int64),
         used=np.zeros(count),
-        ahead=np.zeros((count, kernel.WINDOW)),
+        ahead=np.zeros((count, state.WINDOW)),
         order=np.empty(vms, np.int64),
         departures=make_calendar(vms),
         retries=make_calendar(vms),
         starts=make_calendar(vms if may_boot else 0),
-        state=np.full(count, kernel.ON),
+        state=np.full(count, Power.ON),
         ready=np.zeros(count, np.int64),
         empty_since=np.zeros(count, np.int64),
         stranded=np.where(fits, 0, fleet.cores),
@@ -109,8 +108,8 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
         machine_oversubscribed=np.zeros(count, np.int64),
         machine_overloaded=np.zeros(count, np.int64),
         decisions=make_log(4, 0 if record == "none" else max(16, vms)),
-        series=kernel.Series(
-            totals=np.zeros((rows, len(kernel.SERIES_COLUMNS))),
+        series=state.Series(
+            totals=np.zeros((rows, len(state.SERIES_COLUMNS))),
             allocated_cores=np.zeros(shape),
             allocated_memory_gb=np.zeros(shape),
             utilisation=np.zeros(shape),
@@ -123,3 +122,12 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
 def _median(sizes: np.ndarray) -> int:
     """The median of sizes in millionths; 0 if there are none."""
     return round(float(np.median(sizes))) if len(sizes) else 0
+
+
+def memory_needs(scenario: VmScenario, record: RecordLevel) -> tuple[float, str]:
+    """The machines' use ahead, and what is recorded; a workload asks for itself."""
+    machines = scenario.machine_count
+    rows = 0 if record == "none" else -(-scenario.ticks // scenario.series_every)
+    of_machines = (len(state.Series._fields) - 1) * machines if record == "full" else 0
+    needed = 8.0 * (machines * state.WINDOW + rows * (len(state.SERIES_COLUMNS) + of_machines))
+    return needed, f"ticks: {scenario.ticks} of {machines} machines, record: {record}"

@@ -13,247 +13,34 @@ The order of events within a tick, for machines in order of their number:
    not run, use or pay anything.
 4. The tick is spent in this state: energy, utilisation and overloads are counted; where
    ``overload: kill``, the VMs of an overloaded machine end here; the VMs that live on pay.
-
-Cores and memory are whole numbers of a millionth, so that nothing drifts; ``Machines`` shows
-their values in cores and GB. What VMs use is in millionths of a core times percent: whole numbers
-too where the readings are.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.calendar import Calendar, next_time, pop, push, size
+from cloudarena.base.arrays import MICRO
+from cloudarena.engine.calendar import next_time, pop, push, size
 from cloudarena.engine.compiled import inner, lean
 from cloudarena.engine.power import power_w
-from cloudarena.engine.recorder import Log, append, is_full
-
-MICRO = 1_000_000
-WINDOW = 256
-"""Ticks for which the machines' use is summed ahead, VM by VM, since readings lie that way."""
-
-DELAY_INSENSITIVE = 0
-SEPARATE, EMPTY, SHARED = -1, 0, 1
-"""A machine's sharing: for interactive and unknown VMs; free; for delay-insensitive VMs."""
-
-OFF, BOOTING, ON = range(3)
-"""The state of a machine."""
-
-NEVER = -1
-"""As ``off_after_ticks``: no machine is switched off."""
-
-NOT_ARRIVED, WAITING, RUNNING, COMPLETED, FAILED, REFUSED, KILLED, STARTING = range(8)
-"""What has become of a VM; while it is starting, its machine boots."""
-
-REFUSE = -1
-"""The action that turns a request away. ``-1 - n`` puts it off by n delays."""
-
-ENDED, DECIDE, LOG_FULL, NO_SUCH_MACHINE, NOT_VALID = range(5)
-"""Where a run stands; the last two are actions that are not allowed."""
-
-
-class Machines(NamedTuple):
-    """What a policy sees of the machines: one entry each, in the order of the spec."""
-
-    valid: NDArray[np.bool_]
-    """Whether the machine may take the request."""
-    cores: NDArray[np.float64]
-    memory_gb: NDArray[np.float64]
-    allocated_cores: NDArray[np.float64]
-    allocated_memory_gb: NDArray[np.float64]
-    free_cores: NDArray[np.float64]
-    """Capacity minus allocation; negative where oversubscribed."""
-    free_memory_gb: NDArray[np.float64]
-    limit_cores: NDArray[np.float64]
-    """What delay-insensitive VMs may allocate: capacity times oversubscription."""
-    utilisation: NDArray[np.float64]
-    """Used over physical cores; more than 1 where overloaded."""
-    power_w: NDArray[np.float64]
-    vms: NDArray[np.int64]
-    """How many VMs run on the machine."""
-    sharing: NDArray[np.int64]
-    """-1: interactive and unknown VMs; 0: empty; 1: delay-insensitive VMs."""
-    rack: NDArray[np.int64]
-    state: NDArray[np.int64]
-    """0: off; 1: booting; 2: on, so that a VM placed there starts at once."""
-
-
-class Request(NamedTuple):
-    """What a policy sees of the request."""
-
-    vm: int
-    """The number of the VM in all tables, files and messages: its id in the trace where ids are
-    whole numbers, else its place in the trace, from 0."""
-    cores: float
-    memory_gb: float
-    category: int
-    """0 delay-insensitive, 1 interactive, 2 unknown."""
-    subscription: int
-    deployment: int
-    tick: int
-    buffer_ticks: int
-    """How long the request may still wait."""
-    lifetime_ticks: int
-    """-1 unless the spec says that lifetimes are known."""
-    last_machine: int
-    """The machine of the last placement; -1 before the first."""
-
-
-class Fleet(NamedTuple):
-    """The machines as they were built."""
-
-    cores: NDArray[np.int64]
-    memory: NDArray[np.int64]
-    cores_limit: NDArray[np.int64]
-    memory_limit: NDArray[np.int64]
-    use_limit: NDArray[np.float64]
-    """Use up to which delay-insensitive VMs are admitted."""
-    idle_w: NDArray[np.float64]
-    busy_w: NDArray[np.float64]
-    curve_r: NDArray[np.float64]
-    boot_w: NDArray[np.float64]
-    off_w: NDArray[np.float64]
-
-
-class Demand(NamedTuple):
-    """The VMs as the trace has them."""
-
-    number: NDArray[np.int64]
-    arrival: NDArray[np.int64]
-    lifetime: NDArray[np.int64]
-    cores: NDArray[np.int64]
-    memory: NDArray[np.int64]
-    category: NDArray[np.int64]
-    subscription: NDArray[np.int64]
-    deployment: NDArray[np.int64]
-    first_reading: NDArray[np.int64]
-    readings: NDArray[np.float64]
-
-
-class Rules(NamedTuple):
-    """The spec's numbers that the kernel needs."""
-
-    ticks: int
-    budget_ticks: int
-    delay_ticks: int
-    kill: bool
-    decide_when_full: bool
-    lifetimes_known: bool
-    series_every: int
-    off_after_ticks: int
-    boot_ticks: int
-    median_cores: int
-    """The shape by which it is told whether free cores are stranded."""
-    median_memory: int
-
-
-class Vms(NamedTuple):
-    """What has become of each VM."""
-
-    outcome: NDArray[np.int64]
-    machine: NDArray[np.int64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    buffer: NDArray[np.int64]
-    delay: NDArray[np.int64]
-
-
-class Series(NamedTuple):
-    """The state in which every n-th tick is spent; without rows where it is not recorded."""
-
-    totals: NDArray[np.float64]  # (rows, columns): SERIES_COLUMNS
-    allocated_cores: NDArray[np.float64]  # (rows, machines), and so on
-    allocated_memory_gb: NDArray[np.float64]
-    utilisation: NDArray[np.float64]
-    power_w: NDArray[np.float64]
-    vms: NDArray[np.int64]
-
-
-SERIES_COLUMNS = (
-    "allocated_cores",
-    "used_cores",
-    "demanded_cores",
-    "power_w",
-    "live_vms",
-    "waiting",
-    "machines_on",
+from cloudarena.engine.recorder import append, is_full
+from cloudarena.engine.status import DECIDE, ENDED, FULL
+from cloudarena.scenarios.vm.state import (
+    DELAY_INSENSITIVE,
+    NEVER,
+    REFUSE,
+    WINDOW,
+    Machines,
+    NotAllowed,
+    Outcome,
+    Power,
+    Request,
+    Sharing,
+    World,
 )
-
-CLOCK = np.dtype(
-    [
-        ("tick", np.int64),
-        ("begun", np.int64),  # whether the tick's departures and readings are done
-        ("arrived", np.int64),  # how many VMs have arrived
-        ("pending", np.int64),  # the VM to decide on, or -1
-        ("valid_count", np.int64),
-        ("action", np.int64),  # the last action, for the message when it is not allowed
-        ("last_machine", np.int64),
-        ("window_start", np.int64),
-        ("placed", np.int64),  # how many entries `order` has
-        ("live", np.int64),
-        ("starting_cores", np.int64),  # held by VMs whose machines boot
-        ("starting_memory", np.int64),
-    ]
-)
-
-TOTALS = np.dtype(
-    [
-        ("allocated", np.int64),
-        ("completed", np.int64),
-        ("failed", np.int64),
-        ("refused", np.int64),
-        ("killed", np.int64),
-        ("delay_ticks", np.int64),
-        ("oversubscribed", np.int64),
-        ("overloaded_machines", np.int64),
-        ("overloaded_vms", np.int64),
-        ("core_ticks", np.int64),  # allocated, in millionths of a core
-        ("billed_core_ticks", np.int64),  # less what is refunded
-        ("billed_memory_ticks", np.int64),
-        ("demand_ticks", np.float64),  # in millionths of a core times percent
-        ("excess_ticks", np.float64),  # the part of it beyond the cores of overloaded machines
-        ("watt_ticks", np.float64),
-        ("boots", np.int64),
-        ("boot_wait_ticks", np.int64),
-        ("empty_ticks", np.int64),  # of machines that are not empty now
-        ("stranded_ticks", np.int64),  # in millionths of a core, up to each `stranded_since`
-    ]
-)
-
-
-class World(NamedTuple):
-    """Everything a run holds."""
-
-    rules: Rules
-    fleet: Fleet
-    demand: Demand
-    machines: Machines
-    vms: Vms
-    allocated_cores: NDArray[np.int64]
-    allocated_memory: NDArray[np.int64]
-    used: NDArray[np.float64]  # what VMs ask of each machine in this tick
-    ahead: NDArray[np.float64]  # (machines, WINDOW): the same in each tick of the window
-    order: NDArray[np.int64]  # VMs in the order of their placement, less those found dead
-    departures: Calendar
-    retries: Calendar
-    starts: Calendar  # of VMs whose machines boot
-    state: NDArray[np.int64]  # of each machine: OFF, BOOTING or ON
-    ready: NDArray[np.int64]  # the tick in which a booting machine is on
-    empty_since: NDArray[np.int64]  # the tick; of use while the machine is empty
-    stranded: NDArray[np.int64]  # free cores where the median VM does not fit
-    stranded_since: NDArray[np.int64]  # the tick up to which they are counted
-    clock: NDArray[np.void]  # (1,) of CLOCK
-    totals: NDArray[np.void]  # (1,) of TOTALS
-    machine_watt_ticks: NDArray[np.float64]
-    machine_demand_ticks: NDArray[np.float64]
-    machine_excess_ticks: NDArray[np.float64]
-    machine_oversubscribed: NDArray[np.int64]
-    machine_overloaded: NDArray[np.int64]
-    decisions: Log  # tick, vm, action, valid count
-    series: Series
 
 
 @lean
@@ -310,11 +97,11 @@ def show_use(world: World, machine: int) -> None:
     world.used[machine] = used
     utilisation = used / (100.0 * fleet.cores[machine])
     world.machines.utilisation[machine] = utilisation
-    if world.state[machine] == ON:
+    if world.state[machine] == Power.ON:
         watts = power_w(
             fleet.idle_w[machine], fleet.busy_w[machine], fleet.curve_r[machine], utilisation
         )
-    elif world.state[machine] == BOOTING:
+    elif world.state[machine] == Power.BOOTING:
         watts = fleet.boot_w[machine]
     else:
         watts = fleet.off_w[machine]
@@ -346,7 +133,7 @@ def move_window(world: World) -> None:
     kept = 0
     for k in range(clock.placed):
         vm = world.order[k]
-        if world.vms.outcome[vm] == RUNNING or world.vms.outcome[vm] == STARTING:
+        if world.vms.outcome[vm] == Outcome.RUNNING or world.vms.outcome[vm] == Outcome.STARTING:
             world.order[kept] = vm
             kept += 1
             add_use(world, vm, max(clock.tick, world.vms.start[vm]))
@@ -363,7 +150,7 @@ def release(world: World, vm: int, outcome: int, tick: int) -> None:
     world.allocated_memory[machine] -= world.demand.memory[vm]
     world.machines.vms[machine] -= 1
     if world.machines.vms[machine] == 0:
-        world.machines.sharing[machine] = EMPTY
+        world.machines.sharing[machine] = Sharing.EMPTY
         world.empty_since[machine] = tick
     world.clock[0].live -= 1
     note_allocation(world, machine, tick)
@@ -382,20 +169,20 @@ def switch_machines(world: World) -> None:
     clock = world.clock[0]
     while next_time(world.starts) == clock.tick:
         vm = pop(world.starts)
-        world.vms.outcome[vm] = RUNNING
+        world.vms.outcome[vm] = Outcome.RUNNING
         clock.live += 1
         clock.starting_cores -= world.demand.cores[vm]
         clock.starting_memory -= world.demand.memory[vm]
     for m in range(len(world.state)):
-        if world.state[m] == BOOTING:
+        if world.state[m] == Power.BOOTING:
             if world.ready[m] == clock.tick:
-                set_state(world, m, ON)
+                set_state(world, m, Power.ON)
         elif (
-            world.state[m] == ON
+            world.state[m] == Power.ON
             and world.allocated_cores[m] == 0
             and clock.tick - world.empty_since[m] >= world.rules.off_after_ticks
         ):
-            set_state(world, m, OFF)
+            set_state(world, m, Power.OFF)
 
 
 @inner
@@ -404,8 +191,8 @@ def begin_tick(world: World) -> None:
     clock = world.clock[0]
     while next_time(world.departures) == clock.tick:
         vm = pop(world.departures)
-        if world.vms.outcome[vm] == RUNNING:
-            release(world, vm, COMPLETED, clock.tick)
+        if world.vms.outcome[vm] == Outcome.RUNNING:
+            release(world, vm, Outcome.COMPLETED, clock.tick)
             world.totals[0].completed += 1
     if world.rules.off_after_ticks != NEVER:
         switch_machines(world)
@@ -424,7 +211,7 @@ def next_request(world: World) -> int:
     vm = clock.arrived
     if vm < len(world.demand.arrival) and world.demand.arrival[vm] == clock.tick:
         clock.arrived += 1
-        world.vms.outcome[vm] = WAITING
+        world.vms.outcome[vm] = Outcome.WAITING
         world.vms.buffer[vm] = world.rules.budget_ticks
         return vm
     return -1
@@ -446,7 +233,7 @@ def mark_valid(world: World, vm: int) -> int:
         use = 100.0 * cores
         for m in range(len(fleet.cores)):
             valid = (
-                (machines.sharing[m] != SEPARATE)
+                (machines.sharing[m] != Sharing.SEPARATE)
                 & (world.allocated_cores[m] + cores <= fleet.cores_limit[m])
                 & (world.allocated_memory[m] + memory <= fleet.memory_limit[m])
                 & (world.used[m] + use <= fleet.use_limit[m])
@@ -456,7 +243,7 @@ def mark_valid(world: World, vm: int) -> int:
     else:
         for m in range(len(fleet.cores)):
             valid = (
-                (machines.sharing[m] != SHARED)
+                (machines.sharing[m] != Sharing.SHARED)
                 & (world.allocated_cores[m] + cores <= fleet.cores[m])
                 & (world.allocated_memory[m] + memory <= fleet.memory[m])
             )
@@ -490,7 +277,7 @@ def put_off(world: World, vm: int, ticks: int, reserve: int) -> None:
         world.totals[0].delay_ticks += ticks
         push(world.retries, world.clock[0].tick + ticks, vm)
     else:
-        world.vms.outcome[vm] = FAILED
+        world.vms.outcome[vm] = Outcome.FAILED
         world.vms.end[vm] = world.clock[0].tick
         world.totals[0].failed += 1
 
@@ -502,28 +289,28 @@ def place(world: World, vm: int, machine: int) -> None:
     vms, machines = world.vms, world.machines
     if world.allocated_cores[machine] == 0:
         totals.empty_ticks += clock.tick - world.empty_since[machine]
-    if world.state[machine] == OFF:
+    if world.state[machine] == Power.OFF:
         totals.boots += 1
         world.ready[machine] = clock.tick + world.rules.boot_ticks
-        set_state(world, machine, BOOTING if world.rules.boot_ticks > 0 else ON)
+        set_state(world, machine, Power.BOOTING if world.rules.boot_ticks > 0 else Power.ON)
     vms.machine[vm] = machine
-    if world.state[machine] == BOOTING:
-        vms.outcome[vm] = STARTING
+    if world.state[machine] == Power.BOOTING:
+        vms.outcome[vm] = Outcome.STARTING
         vms.start[vm] = world.ready[machine]
         totals.boot_wait_ticks += world.ready[machine] - clock.tick
         clock.starting_cores += world.demand.cores[vm]
         clock.starting_memory += world.demand.memory[vm]
         push(world.starts, vms.start[vm], vm)
     else:
-        vms.outcome[vm] = RUNNING
+        vms.outcome[vm] = Outcome.RUNNING
         vms.start[vm] = clock.tick
         clock.live += 1
     vms.end[vm] = vms.start[vm] + world.demand.lifetime[vm]
     world.allocated_cores[machine] += world.demand.cores[vm]
     world.allocated_memory[machine] += world.demand.memory[vm]
     machines.vms[machine] += 1
-    own_kind = SHARED if world.demand.category[vm] == DELAY_INSENSITIVE else SEPARATE
-    machines.sharing[machine] = own_kind
+    shares = world.demand.category[vm] == DELAY_INSENSITIVE
+    machines.sharing[machine] = Sharing.SHARED if shares else Sharing.SEPARATE
     world.order[clock.placed] = vm
     clock.placed += 1
     clock.last_machine = machine
@@ -540,12 +327,12 @@ def kill_all(world: World, machine: int) -> None:
     clock, totals = world.clock[0], world.totals[0]
     for k in range(clock.placed):
         vm = world.order[k]
-        if world.vms.outcome[vm] == RUNNING and world.vms.machine[vm] == machine:
+        if world.vms.outcome[vm] == Outcome.RUNNING and world.vms.machine[vm] == machine:
             paid_ticks = clock.tick - world.vms.start[vm]
             totals.billed_core_ticks -= paid_ticks * world.demand.cores[vm]
             totals.billed_memory_ticks -= paid_ticks * world.demand.memory[vm]
             totals.killed += 1
-            release(world, vm, KILLED, clock.tick + 1)  # it has lived in this tick
+            release(world, vm, Outcome.KILLED, clock.tick + 1)  # it has lived in this tick
     world.ahead[machine, clock.tick - clock.window_start + 1 :] = 0.0
 
 
@@ -562,7 +349,7 @@ def record_series(world: World) -> None:
         totals[1] += min(world.used[m] / (100.0 * MICRO), machines.cores[m])
         totals[2] += world.used[m] / (100.0 * MICRO)
         totals[3] += machines.power_w[m]
-        totals[6] += world.state[m] == ON
+        totals[6] += world.state[m] == Power.ON
     totals[4] = clock.live
     totals[5] = size(world.retries) + size(world.starts)
     if row >= len(series.vms):
@@ -643,18 +430,18 @@ def act(world: World, action: int) -> int:
     if vm < 0:
         return advance(world)
     if is_full(world.decisions):
-        return LOG_FULL
+        return FULL
     clock.action = action
     if action >= len(world.fleet.cores):
-        return NO_SUCH_MACHINE
+        return NotAllowed.NO_SUCH_MACHINE
     if action >= 0 and not has_room(world, vm, action):
-        return NOT_VALID
+        return NotAllowed.NOT_VALID
     append(world.decisions, (clock.tick, vm, action, clock.valid_count))
     clock.pending = -1
     if action >= 0:
         place(world, vm, action)
     elif action == REFUSE:
-        world.vms.outcome[vm] = REFUSED
+        world.vms.outcome[vm] = Outcome.REFUSED
         world.vms.end[vm] = clock.tick
         world.totals[0].refused += 1
     else:
@@ -665,7 +452,12 @@ def act(world: World, action: int) -> int:
 
 
 def play(
-    world: World, shown: Machines, stop: NDArray[np.int64], policy: Any, rng: np.random.Generator
+    world: World,
+    shown: Machines,
+    stop: NDArray[np.int64],
+    parameters: NDArray[np.float64],
+    policy: Any,
+    rng: np.random.Generator,
 ) -> int:
     """Lets a compiled policy decide until the run ends, the log is full, or an action is bad.
 
@@ -674,6 +466,6 @@ def play(
     status = DECIDE if world.clock[0].pending >= 0 else advance(world)
     while status == DECIDE and stop[0] == 0:
         if is_full(world.decisions):  # before the policy draws anything
-            return LOG_FULL
-        status = act(world, policy(shown, request_of(world), rng))
+            return FULL
+        status = act(world, policy(shown, request_of(world), parameters, rng))
     return status

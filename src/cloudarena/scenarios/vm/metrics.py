@@ -1,179 +1,215 @@
-"""What a vm run measures."""
+"""What a run of a data centre measures."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cloudarena.contract import Metric, Plot
+from cloudarena.base.measures import ratio
+from cloudarena.contract.metric import metric
 from cloudarena.engine.power import JOULES_PER_KWH
-from cloudarena.measures import UNSERVED, ratio
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.vm.kernel import World
-    from cloudarena.scenarios.vm.spec import VmScenario
-
-METRICS = (
-    Metric(
-        UNSERVED,
-        "(failed + refused + killed + waiting_at_end) / requests; 0 if nothing arrived",
-        "lower",
-    ),
-    Metric("requests", "VM requests that arrived"),
-    Metric("allocated", "requests that were given a machine", "higher"),
-    Metric("completed", "VMs that lived to their end", "higher"),
-    Metric("failed", "requests without a machine when their buffer was used up", "lower"),
-    Metric("refused", "requests that the policy turned away", "lower"),
-    Metric("killed", "VMs ended by the overload of their machine", "lower"),
-    Metric("running_at_end", "VMs alive after the last tick"),
-    Metric(
-        "waiting_at_end",
-        "requests still waiting after the last tick, for a machine or for its boot",
-    ),
-    Metric("energy_kwh", "energy of all machines: sum of power times tick length", "lower"),
-    Metric(
-        "energy_kwh_per_core_hour_served",
-        "energy_kwh over the core-hours that VMs paid for and kept",
-        "lower",
-    ),
-    Metric("energy_cost_usd", "energy_kwh * prices.kwh_usd * prices.pue", "lower"),
-    Metric(
-        "income_usd",
-        "for each tick a VM lives: (cores * core_hour_usd + GB * gb_hour_usd) / ticks per hour; "
-        "a killed VM gets back all it paid",
-        "higher",
-    ),
-    Metric("profit_usd", "income_usd - energy_cost_usd", "higher"),
-    Metric(
-        "oversubscribed_machine_ticks",
-        "machines, summed over ticks, with more cores allocated than they have",
-    ),
-    Metric(
-        "overloaded_machine_ticks",
-        "machines, summed over ticks, whose VMs use more cores than they have",
-        "lower",
-    ),
-    Metric("overloaded_vm_ticks", "VMs on overloaded machines, summed over ticks", "lower"),
-    Metric("delay_ticks", "ticks for which requests were put off, summed", "lower"),
-    Metric("boots", "how often a machine that was off was booted"),
-    Metric(
-        "boot_wait_ticks", "ticks for which placed VMs waited for their machine's boot", "lower"
-    ),
-    Metric(
-        "mean_cpu_utilisation",
-        "used cores, at most those of each machine, over all cores, averaged over ticks",
-        "higher",
-    ),
-    Metric(
-        "mean_cpu_demand",
-        "cores that VMs would use, were there enough, over all cores, averaged over ticks",
-    ),
-    Metric("mean_allocation", "allocated cores over all cores, averaged over ticks", "higher"),
-    Metric("empty_machines_mean", "machines without a VM, on or off, averaged over ticks"),
-    Metric(
-        "stranded_cores_share",
-        "free cores of machines into which a VM of the trace's median cores and median memory "
-        "does not fit, over all cores, averaged over ticks",
-        "lower",
-    ),
-)
-
-HEADLINE = "profit_usd"
-HIGHLIGHTS = (
-    UNSERVED,
-    "allocated",
-    "failed",
-    "energy_kwh_per_core_hour_served",
-    "income_usd",
-    "profit_usd",
-    "mean_cpu_utilisation",
-    "mean_allocation",
-)
-PLOTS = (
-    Plot("Cores in use", "series", "tick", "used_cores", "cores"),
-    Plot("Cores allocated", "series", "tick", "allocated_cores", "cores"),
-    Plot("Power", "series", "tick", "power_w", "W"),
-    Plot("VMs alive", "series", "tick", "live_vms", "VMs"),
-)
+    from cloudarena.scenarios.vm.run import VmRun
 
 
-def profit_usd(scenario: VmScenario, world: World) -> float:
-    """What has been earned so far: income less the cost of energy."""
-    return _income_usd(scenario, world) - _energy_kwh(scenario, world) * _energy_price(scenario)
+def _total(run: VmRun, name: str) -> int:
+    """One of the sums that the kernel keeps as a whole number."""
+    return int(run.world.totals[0][name])
 
 
-def energy_kwh_per_core_hour(scenario: VmScenario, world: World, at_least_h: float) -> float:
+def _ticks(run: VmRun) -> int:
+    """The ticks so far, at least 1."""
+    return max(1, int(run.world.clock[0]["tick"]))
+
+
+def _core_ticks(run: VmRun) -> float:
+    """All cores over all ticks so far."""
+    return _ticks(run) * float(run.world.machines.cores.sum())
+
+
+def _energy_per_core_hour(run: VmRun, at_least_h: float) -> float:
     """Energy over the core-hours served so far, or over ``at_least_h`` if those are fewer."""
-    served_h = int(world.totals[0]["billed_core_ticks"]) / 1e6 * scenario.tick_seconds / 3600.0
-    return ratio(_energy_kwh(scenario, world), max(served_h, at_least_h))
+    served_h = _total(run, "billed_core_ticks") / 1e6 * run.scenario.tick_seconds / 3600.0
+    return ratio(energy_kwh(run), max(served_h, at_least_h))
 
 
-def measure(scenario: VmScenario, world: World) -> dict[str, float]:
-    """The metrics so far."""
-    totals, clock = world.totals[0], world.clock[0]
-    ticks = max(1, int(clock["tick"]))
-    core_ticks = ticks * float(world.machines.cores.sum())
-    energy_kwh = _energy_kwh(scenario, world)
-    energy_cost = energy_kwh * _energy_price(scenario)
-    income = _income_usd(scenario, world)
-    arrived, live = int(clock["arrived"]), int(clock["live"])
-    lost = sum(int(totals[key]) for key in ("failed", "refused", "killed"))
-    waiting = arrived - live - lost - int(totals["completed"])
-    demand = float(totals["demand_ticks"])
-    values = (
-        (lost + waiting) / max(1, arrived),
-        arrived,
-        int(totals["allocated"]),
-        int(totals["completed"]),
-        int(totals["failed"]),
-        int(totals["refused"]),
-        int(totals["killed"]),
-        live,
-        waiting,
-        energy_kwh,
-        energy_kwh_per_core_hour(scenario, world, at_least_h=0.0),
-        energy_cost,
-        income,
-        income - energy_cost,
-        int(totals["oversubscribed"]),
-        int(totals["overloaded_machines"]),
-        int(totals["overloaded_vms"]),
-        int(totals["delay_ticks"]),
-        int(totals["boots"]),
-        int(totals["boot_wait_ticks"]),
-        min(1.0, (demand - float(totals["excess_ticks"])) / 1e8 / core_ticks),
-        demand / 1e8 / core_ticks,
-        float(totals["core_ticks"]) / 1e6 / core_ticks,
-        _empty_machine_ticks(world) / ticks,
-        _stranded_core_ticks(world) / core_ticks,
+@metric(better="lower", highlight=True, label="Unserved")
+def unserved_share(run: VmRun) -> float:
+    """(failed + refused + killed + waiting_at_end) / requests; 0 if nothing arrived."""
+    lost = failed(run) + refused(run) + killed(run)
+    return (lost + waiting_at_end(run)) / max(1, requests(run))
+
+
+@metric()
+def requests(run: VmRun) -> float:
+    """VM requests that arrived."""
+    return int(run.world.clock[0]["arrived"])
+
+
+@metric(better="higher", highlight=True)
+def allocated(run: VmRun) -> float:
+    """Requests that were given a machine."""
+    return _total(run, "allocated")
+
+
+@metric(better="higher")
+def completed(run: VmRun) -> float:
+    """VMs that lived to their end."""
+    return _total(run, "completed")
+
+
+@metric(better="lower", highlight=True)
+def failed(run: VmRun) -> float:
+    """Requests without a machine when their buffer was used up."""
+    return _total(run, "failed")
+
+
+@metric(better="lower")
+def refused(run: VmRun) -> float:
+    """Requests that the policy turned away."""
+    return _total(run, "refused")
+
+
+@metric(better="lower")
+def killed(run: VmRun) -> float:
+    """VMs ended by the overload of their machine."""
+    return _total(run, "killed")
+
+
+@metric()
+def running_at_end(run: VmRun) -> float:
+    """VMs alive after the last tick."""
+    return int(run.world.clock[0]["live"])
+
+
+@metric()
+def waiting_at_end(run: VmRun) -> float:
+    """Requests still waiting after the last tick, for a machine or for its boot."""
+    ended = failed(run) + refused(run) + killed(run) + completed(run)
+    return requests(run) - running_at_end(run) - ended
+
+
+@metric(better="lower")
+def energy_kwh(run: VmRun) -> float:
+    """The energy of all machines: the sum of power times the length of a tick."""
+    watt_ticks = float(run.world.totals[0]["watt_ticks"])
+    return watt_ticks * run.scenario.tick_seconds / JOULES_PER_KWH
+
+
+@metric(
+    better="lower",
+    highlight=True,
+    label="Energy per core-hour served",
+    unit="kWh",
+    reward=lambda run: -_energy_per_core_hour(run, at_least_h=1.0),
+)
+def energy_kwh_per_core_hour_served(run: VmRun) -> float:
+    """energy_kwh over the core-hours that VMs paid for and kept.
+
+    As a reward it counts at least one core-hour, so that it is finite, and serving nothing is the
+    worst.
+    """
+    return _energy_per_core_hour(run, at_least_h=0.0)
+
+
+@metric(better="lower")
+def energy_cost_usd(run: VmRun) -> float:
+    """energy_kwh * prices.kwh_usd * prices.pue."""
+    prices = run.scenario.prices
+    return energy_kwh(run) * (prices.kwh_usd * prices.pue)
+
+
+@metric(better="higher", highlight=True)
+def income_usd(run: VmRun) -> float:
+    """For each tick a VM lives: (cores * core_hour_usd + GB * gb_hour_usd) / ticks per hour.
+
+    A killed VM gets back all it paid.
+    """
+    prices, hours = run.scenario.prices, run.scenario.tick_seconds / 3600.0 / 1e6
+    return hours * (
+        prices.core_hour_usd * _total(run, "billed_core_ticks")
+        + prices.gb_hour_usd * _total(run, "billed_memory_ticks")
     )
-    return {metric.name: value for metric, value in zip(METRICS, values, strict=True)}
 
 
-def _empty_machine_ticks(world: World) -> int:
-    """Machines without a VM, summed over the ticks so far."""
+@metric(better="higher", highlight=True)
+def profit_usd(run: VmRun) -> float:
+    """income_usd - energy_cost_usd."""
+    return income_usd(run) - energy_cost_usd(run)
+
+
+@metric()
+def oversubscribed_machine_ticks(run: VmRun) -> float:
+    """Machines, summed over ticks, with more cores allocated than they have."""
+    return _total(run, "oversubscribed")
+
+
+@metric(better="lower")
+def overloaded_machine_ticks(run: VmRun) -> float:
+    """Machines, summed over ticks, whose VMs use more cores than they have."""
+    return _total(run, "overloaded_machines")
+
+
+@metric(better="lower")
+def overloaded_vm_ticks(run: VmRun) -> float:
+    """VMs on overloaded machines, summed over ticks."""
+    return _total(run, "overloaded_vms")
+
+
+@metric(better="lower")
+def delay_ticks(run: VmRun) -> float:
+    """Ticks for which requests were put off, summed."""
+    return _total(run, "delay_ticks")
+
+
+@metric()
+def boots(run: VmRun) -> float:
+    """How often a machine that was off was booted."""
+    return _total(run, "boots")
+
+
+@metric(better="lower")
+def boot_wait_ticks(run: VmRun) -> float:
+    """Ticks for which placed VMs waited for their machine's boot."""
+    return _total(run, "boot_wait_ticks")
+
+
+@metric(better="higher", highlight=True)
+def mean_cpu_utilisation(run: VmRun) -> float:
+    """Used cores, at most those of each machine, over all cores, averaged over ticks."""
+    totals = run.world.totals[0]
+    used = float(totals["demand_ticks"]) - float(totals["excess_ticks"])
+    return min(1.0, used / 1e8 / _core_ticks(run))
+
+
+@metric()
+def mean_cpu_demand(run: VmRun) -> float:
+    """Cores that VMs would use, were there enough, over all cores, averaged over ticks."""
+    return float(run.world.totals[0]["demand_ticks"]) / 1e8 / _core_ticks(run)
+
+
+@metric(better="higher", highlight=True)
+def mean_allocation(run: VmRun) -> float:
+    """Allocated cores over all cores, averaged over ticks."""
+    return float(run.world.totals[0]["core_ticks"]) / 1e6 / _core_ticks(run)
+
+
+@metric()
+def empty_machines_mean(run: VmRun) -> float:
+    """Machines without a VM, on or off, averaged over ticks."""
+    world = run.world
     since = world.empty_since[world.allocated_cores == 0]
     now = int(world.clock[0]["tick"])
-    return int(world.totals[0]["empty_ticks"]) + int((now - since).sum())
+    return (_total(run, "empty_ticks") + int((now - since).sum())) / _ticks(run)
 
 
-def _stranded_core_ticks(world: World) -> float:
-    """Stranded cores, summed over the ticks so far."""
+@metric(better="lower")
+def stranded_cores_share(run: VmRun) -> float:
+    """Free cores of machines into which the median VM does not fit, as a share of all cores.
+
+    The median VM has the trace's median cores and median memory. Averaged over ticks.
+    """
+    world = run.world
     open_ticks = int(world.clock[0]["tick"]) - world.stranded_since
-    return (int(world.totals[0]["stranded_ticks"]) + int((open_ticks * world.stranded).sum())) / 1e6
-
-
-def _energy_kwh(scenario: VmScenario, world: World) -> float:
-    return float(world.totals[0]["watt_ticks"]) * scenario.tick_seconds / JOULES_PER_KWH
-
-
-def _energy_price(scenario: VmScenario) -> float:
-    return scenario.prices.kwh_usd * scenario.prices.pue
-
-
-def _income_usd(scenario: VmScenario, world: World) -> float:
-    totals, prices = world.totals[0], scenario.prices
-    hours = scenario.tick_seconds / 3600.0 / 1e6
-    return hours * (
-        prices.core_hour_usd * int(totals["billed_core_ticks"])
-        + prices.gb_hour_usd * int(totals["billed_memory_ticks"])
-    )
+    core_ticks = _total(run, "stranded_ticks") + int((open_ticks * world.stranded).sum())
+    return core_ticks / 1e6 / _core_ticks(run)

@@ -8,12 +8,10 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from cloudarena.errors import check_choice
-from cloudarena.scenarios.vm.kernel import REFUSE
-from cloudarena.scenarios.vm.metrics import METRICS, energy_kwh_per_core_hour, profit_usd
+from cloudarena.scenarios.vm.state import REFUSE
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.vm.simulation import VmSimulation
+    from cloudarena.scenarios.vm.run import VmRun
     from cloudarena.scenarios.vm.spec import VmScenario
 
 MACHINE_FEATURES = 6
@@ -40,11 +38,8 @@ class VmObserver:
     """
 
     def __init__(self, scenario: VmScenario, reward: str) -> None:
-        directions = {metric.name: metric.better for metric in METRICS if metric.better}
-        check_choice("reward", reward, directions)
         self._scenario = scenario
-        self._reward = reward
-        self._sign = 1.0 if directions[reward] == "higher" else -1.0
+        self.value = scenario.kind.reward(reward)
         self._machines = scenario.machine_count
         self._largest_cores = max(kind.cores for kind in scenario.machines)
         self._largest_memory = max(kind.memory_gb for kind in scenario.machines)
@@ -60,7 +55,7 @@ class VmObserver:
         self.observation_space = Box(-1.0, 1.0, (length,), np.float32)
         self.action_space = Discrete(self._machines + 2)
 
-    def features(self, run: VmSimulation) -> NDArray[np.float32]:
+    def features(self, run: VmRun) -> NDArray[np.float32]:
         """The observation of the current decision; zeros when the run has ended."""
         observation = np.zeros(self.observation_space.shape, np.float32)
         decision = run.decision
@@ -87,7 +82,7 @@ class VmObserver:
             request[8] = np.log1p(vm.lifetime_ticks) / np.log1p(self._scenario.ticks)
         return np.clip(observation, -1.0, 1.0, out=observation)
 
-    def mask(self, run: VmSimulation) -> NDArray[np.bool_]:
+    def mask(self, run: VmRun) -> NDArray[np.bool_]:
         """The valid machines; putting off while the buffer allows it; refusing always."""
         allowed = np.zeros(self._machines + 2, bool)
         allowed[-1] = True
@@ -99,7 +94,7 @@ class VmObserver:
             allowed[-2] = decision.request.buffer_ticks - delay >= reserve
         return allowed
 
-    def action(self, run: VmSimulation, choice: int) -> int:
+    def action(self, run: VmRun, choice: int) -> int:
         """The scenario's action; a machine that is not valid refuses the request."""
         if choice >= self._machines:
             return REFUSE - 1 if choice == self._machines else REFUSE
@@ -107,11 +102,3 @@ class VmObserver:
         if decision is None or not decision.valid[choice]:
             return REFUSE
         return int(choice)
-
-    def value(self, run: VmSimulation) -> float:
-        """What has been earned so far."""
-        if self._reward == "profit_usd":
-            return profit_usd(self._scenario, run.world)
-        if self._reward == "energy_kwh_per_core_hour_served":
-            return -energy_kwh_per_core_hour(self._scenario, run.world, at_least_h=1.0)
-        return self._sign * run.metrics()[self._reward]

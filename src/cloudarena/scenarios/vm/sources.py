@@ -9,9 +9,9 @@ import pyarrow as pa
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.memory import check_memory
 from cloudarena.contract import Spec
-from cloudarena.memory import check_memory
-from cloudarena.sources import SpecPath
+from cloudarena.contract.source import SpecPath
 from cloudarena.workloads import azure_like, azure_v2, openb
 from cloudarena.workloads.readings import LAST_TICK, MOST_READINGS
 from cloudarena.workloads.vms import (

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
-from cloudarena.policies import PolicyBook
-from cloudarena.scenarios.vm import kernel
-from cloudarena.scenarios.vm.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
-from cloudarena.scenarios.vm.policies import policy as built_in_policies
+from cloudarena.contract.kind import Kind
+from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.source import load_workload
+from cloudarena.contract.spec import Spec
+from cloudarena.scenarios.vm import KIND
 from cloudarena.scenarios.vm.sources import Workload
-from cloudarena.sources import load_workload, source_names
 from cloudarena.workloads.readings import LAST_TICK
 from cloudarena.workloads.vms import LARGEST_SIZE, SMALLEST_SIZE, VmWorkload
 
-if TYPE_CHECKING:
-    from cloudarena.scenarios.vm.simulation import VmSimulation
-
-
 MOST_MACHINES = 1_000_000
-MACHINE_SERIES = len(kernel.Series._fields) - 1
-"""How many numbers of each machine are recorded in full."""
 MOST_RACKS = 1_000_000_000
 MOST_WATTS = 1e9
 MOST_USD = 1e6
@@ -124,15 +117,7 @@ class Prices(Spec):
 class VmScenario(Scenario):
     """Which machine takes a VM: a month of a data centre, its energy and its income."""
 
-    kind: ClassVar[str] = "vm"
-    measures: ClassVar[tuple[Metric, ...]] = METRICS
-    headline: ClassVar[str] = HEADLINE
-    unit_of_work: ClassVar[str] = "VMs"
-    highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
-    plots: ClassVar[tuple[Plot, ...]] = PLOTS
-    example: ClassVar[str] = "vm/azure-like-10k"
-    default_policy: ClassVar[str] = "best-fit"
-    book: ClassVar[PolicyBook] = built_in_policies
+    kind: ClassVar[Kind] = KIND
 
     scenario: Literal["vm"]
     ticks: int = Field(8638, ge=1, le=LAST_TICK)
@@ -175,19 +160,14 @@ class VmScenario(Scenario):
         return self
 
     @property
+    def facts(self) -> tuple[str, ...]:
+        """What policies know of the future."""
+        return self.known
+
+    @property
     def machine_count(self) -> int:
         """How many machines there are."""
         return sum(machine.count for machine in self.machines)
-
-    def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
-        """The machines' use ahead, and what is recorded; a workload asks for itself."""
-        machines = self.machine_count
-        rows = 0 if record == "none" else -(-self.ticks // self.series_every)
-        per_row = len(kernel.SERIES_COLUMNS) + (
-            MACHINE_SERIES * machines if record == "full" else 0
-        )
-        needed = 8.0 * (machines * kernel.WINDOW + rows * per_row)
-        return needed, f"ticks: {self.ticks} of {machines} machines, record: {record}"
 
     def racks(self) -> np.ndarray:
         """The rack of each machine: racks are filled in order, as evenly as can be."""
@@ -198,20 +178,3 @@ class VmScenario(Scenario):
         """The VMs of a seed. The last workload is kept, for the next policy on it."""
         workload: VmWorkload = load_workload(self.workload, seed)
         return workload
-
-    @classmethod
-    def union_branches(cls) -> tuple[str, ...]:
-        """The sources of workloads."""
-        return source_names(Workload)
-
-    def start(self, seed: int = 0, record: RecordLevel | None = None) -> VmSimulation:
-        """Begins a run."""
-        from cloudarena.scenarios.vm.simulation import VmSimulation
-
-        return VmSimulation(self, seed, record or self.record)
-
-    def observer(self, reward: str | None = None) -> Observer:
-        """Features, masks and rewards of the placement of VMs."""
-        from cloudarena.scenarios.vm.observe import VmObserver
-
-        return VmObserver(self, reward or HEADLINE)

@@ -8,26 +8,16 @@ import numpy as np
 import pyarrow as pa
 
 from cloudarena.engine.recorder import recorded
-from cloudarena.scenarios.vm import kernel
-from cloudarena.scenarios.vm.kernel import World
+from cloudarena.scenarios.vm.state import REFUSE, SERIES_COLUMNS, Outcome, World
 from cloudarena.workloads.vms import CATEGORIES
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.vm.simulation import VmSimulation
+    from cloudarena.scenarios.vm.run import VmRun
 
-OUTCOMES = (
-    "not arrived",
-    "waiting",
-    "running",
-    "completed",
-    "failed",
-    "refused",
-    "killed",
-    "starting",
-)
+OUTCOMES = np.array([outcome.name.lower().replace("_", " ") for outcome in Outcome])
 
 
-def make_tables(run: VmSimulation) -> dict[str, pa.Table]:
+def make_tables(run: VmRun) -> dict[str, pa.Table]:
     """All tables; ``machines_series`` only with full recording."""
     tables = {
         "vms": vms_table(run),
@@ -40,13 +30,13 @@ def make_tables(run: VmSimulation) -> dict[str, pa.Table]:
     return tables
 
 
-def vms_table(run: VmSimulation) -> pa.Table:
+def vms_table(run: VmRun) -> pa.Table:
     """One row per request that arrived; ticks; null where it does not apply."""
     vms, workload = run.world.vms, run.workload
     arrived = int(run.world.clock[0]["arrived"])
     outcome = vms.outcome[:arrived]
     placed = vms.machine[:arrived] >= 0
-    going_on = (kernel.WAITING, kernel.STARTING, kernel.RUNNING)
+    going_on = (Outcome.WAITING, Outcome.STARTING, Outcome.RUNNING)
     ended = np.isin(outcome, going_on, invert=True)
     return pa.table(
         {
@@ -56,7 +46,7 @@ def vms_table(run: VmSimulation) -> pa.Table:
             "start": pa.array(vms.start[:arrived], mask=~placed),
             "end": pa.array(vms.end[:arrived], mask=~ended),
             "machine": pa.array(vms.machine[:arrived], mask=~placed),
-            "outcome": pa.array(np.array(OUTCOMES)[outcome]),
+            "outcome": pa.array(OUTCOMES[outcome]),
             "delay": vms.delay[:arrived],
             "cores": workload.cores[:arrived],
             "memory_gb": workload.memory_gb[:arrived],
@@ -66,10 +56,10 @@ def vms_table(run: VmSimulation) -> pa.Table:
     )
 
 
-def decisions_table(run: VmSimulation) -> pa.Table:
+def decisions_table(run: VmRun) -> pa.Table:
     """One row per decision, in order: a file for ``--policy replay:FILE``."""
     tick, vm, action, valid = recorded(run.world.decisions).T
-    kind = np.where(action >= 0, 0, np.where(action == kernel.REFUSE, 1, 2))
+    kind = np.where(action >= 0, 0, np.where(action == REFUSE, 1, 2))
     return pa.table(
         {
             "tick": tick,
@@ -77,13 +67,13 @@ def decisions_table(run: VmSimulation) -> pa.Table:
             "vm": run.world.demand.number[vm],
             "action": pa.array(np.array(("place", "refuse", "postpone"))[kind]),
             "machine": pa.array(action, mask=kind != 0),
-            "delays": pa.array(kernel.REFUSE - action, mask=kind != 2),
+            "delays": pa.array(REFUSE - action, mask=kind != 2),
             "valid_machines": valid,
         }
     )
 
 
-def machines_table(run: VmSimulation) -> pa.Table:
+def machines_table(run: VmRun) -> pa.Table:
     """One row per machine, with its place in the hierarchy."""
     world, scenario = run.world, run.scenario
     core_ticks = 100.0 * max(1, int(world.clock[0]["tick"])) * world.fleet.cores
@@ -117,17 +107,17 @@ def machines_table(run: VmSimulation) -> pa.Table:
     )
 
 
-def series_table(run: VmSimulation) -> pa.Table:
+def series_table(run: VmRun) -> pa.Table:
     """The whole data centre in every recorded tick."""
     ticks = _recorded_ticks(run.world)
     totals = run.world.series.totals[: len(ticks)]
-    columns = {name: totals[:, k] for k, name in enumerate(kernel.SERIES_COLUMNS)}
+    columns = {name: totals[:, k] for k, name in enumerate(SERIES_COLUMNS)}
     for name in ("live_vms", "waiting", "machines_on"):
         columns[name] = columns[name].astype(np.int64)
     return pa.table({"tick": ticks, **columns})
 
 
-def machines_series_table(run: VmSimulation) -> pa.Table:
+def machines_series_table(run: VmRun) -> pa.Table:
     """Every machine in every recorded tick."""
     ticks, machines = _recorded_ticks(run.world), len(run.world.fleet.cores)
     columns = run.world.series._asdict()

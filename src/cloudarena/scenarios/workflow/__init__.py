@@ -7,7 +7,7 @@ from cloudarena.scenarios.workflow import (
     replay,  # noqa: F401 registers its policies
 )
 from cloudarena.scenarios.workflow.policies import enough_memory, policy
-from cloudarena.scenarios.workflow.simulation import WorkflowDecision, WorkflowSimulation
+from cloudarena.scenarios.workflow.simulation import WorkflowDecision, WorkflowRun
 from cloudarena.scenarios.workflow.spec import WorkflowScenario
 from cloudarena.scenarios.workflow.state import Function, Nodes
 
@@ -21,8 +21,8 @@ __all__ = [
     "Function",
     "Nodes",
     "WorkflowDecision",
+    "WorkflowRun",
     "WorkflowScenario",
-    "WorkflowSimulation",
     "enough_memory",
     "finish_forecast",
     "last_completion",

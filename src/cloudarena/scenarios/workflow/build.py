@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import SpecError
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.calendar import make_calendar
-from cloudarena.errors import SpecError
 from cloudarena.scenarios.workflow.policies import empty_nodes
 from cloudarena.scenarios.workflow.spec import WorkflowScenario
 from cloudarena.scenarios.workflow.state import (

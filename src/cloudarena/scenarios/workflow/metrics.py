@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cloudarena.base.measures import UNSERVED, AtLeast, censored_mean, censored_quantiles, ratio
 from cloudarena.contract import Metric, Plot
-from cloudarena.measures import UNSERVED, AtLeast, censored_mean, censored_quantiles, ratio
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.workflow.spec import WorkflowScenario

@@ -8,12 +8,12 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
+from cloudarena.base.errors import check_choice
 from cloudarena.engine.leases import HOUR_S
-from cloudarena.errors import check_choice
 from cloudarena.scenarios.workflow.metrics import weighted_cost
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.workflow.simulation import WorkflowSimulation
+    from cloudarena.scenarios.workflow.simulation import WorkflowRun
     from cloudarena.scenarios.workflow.spec import WorkflowScenario
 
 FUNCTION_FEATURES = 7
@@ -53,7 +53,7 @@ class WorkflowObserver:
         self.observation_space = Box(0.0, 1.0, (length,), np.float32)
         self.action_space = Discrete(self._nodes * len(self._options))
 
-    def features(self, run: WorkflowSimulation) -> NDArray[np.float32]:
+    def features(self, run: WorkflowRun) -> NDArray[np.float32]:
         """The observation of the current decision; zeros when the run has ended."""
         observation = np.zeros(self.observation_space.shape, np.float32)
         decision = run.decision
@@ -86,14 +86,14 @@ class WorkflowObserver:
         columns[:, 8] = _squashed(decision.last_completion - now)
         return observation
 
-    def mask(self, run: WorkflowSimulation) -> NDArray[np.bool_]:
+    def mask(self, run: WorkflowRun) -> NDArray[np.bool_]:
         """The memory options that each node allows; all, where none does."""
         if run.decision is None:
             return np.ones(self.action_space.n, bool)
         allowed: NDArray[np.bool_] = run.decision.valid.ravel()
         return allowed if allowed.any() else np.ones(len(allowed), bool)
 
-    def action(self, run: WorkflowSimulation, choice: int) -> tuple[int, int]:
+    def action(self, run: WorkflowRun, choice: int) -> tuple[int, int]:
         """The scenario's action for a choice."""
         node, option = divmod(int(choice), len(self._options))
         decision = run.decision
@@ -104,7 +104,7 @@ class WorkflowObserver:
             return self.action(run, int(np.argmax(decision.valid)))
         return node, int(whole[node])
 
-    def value(self, run: WorkflowSimulation) -> float:
+    def value(self, run: WorkflowRun) -> float:
         """What has been earned so far."""
         totals = run.world.totals[0]
         integral, rent = float(totals["active_s"]), float(totals["rent"])

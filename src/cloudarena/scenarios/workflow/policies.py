@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from cloudarena.compiled_run import locked
+from cloudarena.base.arrays import locked
 from cloudarena.engine.compiled import lean, plain
 from cloudarena.engine.leases import HOUR_S, periods_needed
 from cloudarena.engine.sharing import make_sharing

@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked
+from cloudarena.base.arrays import is_whole, locked
+from cloudarena.base.errors import InvalidAction
 from cloudarena.contract import RecordLevel
+from cloudarena.contract.kernel_run import KernelRun, compiled_step
 from cloudarena.engine.alarms import alarm_times
 from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.sharing import with_slots
-from cloudarena.errors import InvalidAction
 from cloudarena.scenarios.workflow import kernel
 from cloudarena.scenarios.workflow.build import build_world
 from cloudarena.scenarios.workflow.metrics import measure
@@ -38,7 +39,7 @@ class WorkflowDecision:
     kind: ClassVar[str] = "place"
     __slots__ = ("_run", "function", "nodes", "now", "rng")
 
-    def __init__(self, run: WorkflowSimulation) -> None:
+    def __init__(self, run: WorkflowRun) -> None:
         self._run = run
         self.function = run.function
         self.now = self.function.now
@@ -94,7 +95,7 @@ class WorkflowDecision:
         return self._run.shown_nodes, self.function, self.rng
 
 
-class WorkflowSimulation(CompiledRun):
+class WorkflowRun(KernelRun):
     """A run of workflows on a cluster."""
 
     scenario: WorkflowScenario

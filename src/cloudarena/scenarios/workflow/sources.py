@@ -18,8 +18,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Spec
+from cloudarena.contract.source import SpecPath, from_yaml
 from cloudarena.engine.streams import stream
-from cloudarena.sources import SpecPath, from_yaml
 from cloudarena.workloads.azure_functions import read_invocations
 from cloudarena.workloads.job_alibaba2018 import STATUS
 from cloudarena.workloads.jobs import LONGEST_TIME

@@ -8,15 +8,15 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
+from cloudarena.contract.source import from_yaml, load_workload, source_names
 from cloudarena.policies import PolicyBook
 from cloudarena.scenarios.workflow.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
 from cloudarena.scenarios.workflow.policies import policy as built_in_policies
 from cloudarena.scenarios.workflow.sources import WRITTEN, Source, Workload
-from cloudarena.sources import from_yaml, load_workload, source_names
 from cloudarena.workloads.workflows import SINGLE_CORE_SPEED, WorkflowWorkload
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.workflow.simulation import WorkflowSimulation
+    from cloudarena.scenarios.workflow.simulation import WorkflowRun
 
 LARGEST_MEMORY = 10**8
 """MB of a NUMA node."""
@@ -139,11 +139,11 @@ class WorkflowScenario(Scenario):
         """The sources of workloads."""
         return source_names(Source)
 
-    def start(self, seed: int = 0, record: RecordLevel | None = None) -> WorkflowSimulation:
+    def start(self, seed: int = 0, record: RecordLevel | None = None) -> WorkflowRun:
         """Begins a run."""
-        from cloudarena.scenarios.workflow.simulation import WorkflowSimulation
+        from cloudarena.scenarios.workflow.simulation import WorkflowRun
 
-        return WorkflowSimulation(self, seed, record or self.record)
+        return WorkflowRun(self, seed, record or self.record)
 
     def observer(self, reward: str | None = None) -> Observer:
         """Features, masks and rewards of the placement of functions."""

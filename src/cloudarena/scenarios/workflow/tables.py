@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from cloudarena.scenarios.workflow.state import MOMENT
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.workflow.simulation import WorkflowSimulation
+    from cloudarena.scenarios.workflow.simulation import WorkflowRun
 
 SERIES_ROWS = 16_384
 """Instants that the series keeps, if there are more: each 2nd, 3rd, ... of them."""
 
 
-def make_tables(run: WorkflowSimulation) -> dict[str, pa.Table]:
+def make_tables(run: WorkflowRun) -> dict[str, pa.Table]:
     """All tables. Times are in seconds; null where it did not happen."""
     return {
         "functions": functions_table(run),
@@ -29,7 +29,7 @@ def make_tables(run: WorkflowSimulation) -> dict[str, pa.Table]:
     }
 
 
-def functions_table(run: WorkflowSimulation) -> pa.Table:
+def functions_table(run: WorkflowRun) -> pa.Table:
     """One row per function, by workflow and function."""
     rows = run.world.placements
     times = ("submission", "cold_start", "transfer", "creation", "start", "completion")
@@ -39,7 +39,7 @@ def functions_table(run: WorkflowSimulation) -> pa.Table:
     return pa.table({**_where(run, slice(None)), **{name: columns[name] for name in order}})
 
 
-def decisions_table(run: WorkflowSimulation) -> pa.Table:
+def decisions_table(run: WorkflowRun) -> pa.Table:
     """One row per decision, in order: a file for ``--policy replay:FILE``."""
     demand, rows = run.world.demand, run.world.placements
     place = demand.rank[demand.workflow] + _number_in_workflow(run)
@@ -48,7 +48,7 @@ def decisions_table(run: WorkflowSimulation) -> pa.Table:
     return pa.table({"time_s": rows["submission"][decided], **_where(run, decided)})
 
 
-def workflows_table(run: WorkflowSimulation) -> pa.Table:
+def workflows_table(run: WorkflowRun) -> pa.Table:
     """One row per workflow; ``critical_path`` is the least that its makespan can be."""
     workload, world = run.workload, run.world
     names = np.array(workload.template_names, object)[workload.template]
@@ -65,7 +65,7 @@ def workflows_table(run: WorkflowSimulation) -> pa.Table:
     )
 
 
-def leases_table(run: WorkflowSimulation) -> pa.Table:
+def leases_table(run: WorkflowRun) -> pa.Table:
     """One row per lease or extension of one, in the order in which they were rented."""
     rows = run.world.leases[: run.world.clock[0]["leases"]]
     first = run.world.servers.first_node[rows["server"]]
@@ -81,7 +81,7 @@ def leases_table(run: WorkflowSimulation) -> pa.Table:
     )
 
 
-def nodes_table(run: WorkflowSimulation) -> pa.Table:
+def nodes_table(run: WorkflowRun) -> pa.Table:
     """One row per node and stretch of time in which nothing started or completed on it."""
     world = run.world
     idle = np.zeros(len(world.nodes.server), MOMENT)
@@ -111,7 +111,7 @@ def nodes_table(run: WorkflowSimulation) -> pa.Table:
     )
 
 
-def series_table(run: WorkflowSimulation) -> pa.Table:
+def series_table(run: WorkflowRun) -> pa.Table:
     """The whole cluster over time; thinned where there are very many instants."""
     world, rows = run.world, run.world.moments[: run.world.clock[0]["moments"]]
     rows = rows[np.lexsort((rows["time"], rows["node"]))]
@@ -158,12 +158,12 @@ def _changes(
     return (values - before).astype(np.float64)
 
 
-def _number_in_workflow(run: WorkflowSimulation) -> NDArray[np.int64]:
+def _number_in_workflow(run: WorkflowRun) -> NDArray[np.int64]:
     demand = run.world.demand
     return np.arange(len(demand.workflow)) - demand.first_function[demand.workflow]
 
 
-def _where(run: WorkflowSimulation, chosen: Any) -> dict[str, Any]:
+def _where(run: WorkflowRun, chosen: Any) -> dict[str, Any]:
     """The columns that name functions and say where they were placed."""
     world = run.world
     workflow = world.demand.workflow[chosen]
@@ -183,7 +183,7 @@ def _where(run: WorkflowSimulation, chosen: Any) -> dict[str, Any]:
 
 
 def _server_columns(
-    run: WorkflowSimulation, server: NDArray[np.int64], missing: NDArray[np.bool_] | None = None
+    run: WorkflowRun, server: NDArray[np.int64], missing: NDArray[np.bool_] | None = None
 ) -> dict[str, pa.Array]:
     servers = run.scenario.servers
     names = np.array([kind.name for kind, _ in servers], object)

@@ -8,9 +8,9 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from cloudarena.blame import FAULTS, words_of
-from cloudarena.errors import PolicyError, nearest
-from cloudarena.yaml_text import parse_yaml
+from cloudarena.base.errors import PolicyError, nearest
+from cloudarena.base.yaml import parse_yaml
+from cloudarena.policies.blame import FAULTS, words_of
 
 
 def settings_of(name: str, settings: list[str], known: list[str]) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.errors import PolicyError
-from cloudarena.scenarios.vm.kernel import DELAY_INSENSITIVE
-from cloudarena.scenarios.vm.policies import WAIT, best_fit, policy
+from cloudarena.base.errors import PolicyError
+from cloudarena.scenarios.vm.policies.placement import POLICIES, WAIT, best_fit
+from cloudarena.scenarios.vm.state import DELAY_INSENSITIVE
 from cloudarena.workloads.vms import vm_numbers
 
 NODE_LIMIT = 200
@@ -39,7 +39,7 @@ class Window(NamedTuple):
         return (self.arrival[:, None] <= self.epochs) & (self.epochs < self.end[:, None])
 
 
-@policy.stepped("oracle-ilp")
+@POLICIES.stepped("oracle-ilp")
 class OracleIlp:
     """Sees the next hours of the trace, and places them by an integer program.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from cloudarena.errors import CloudarenaError, Ended, PolicyError
+from cloudarena.base.errors import CloudarenaError, Ended, PolicyError
 
 FAULTS = (Exception, SystemExit, GeneratorExit)
 """What a policy can raise by itself; an interrupt by the user is not its fault."""

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from pathlib import Path
 
-from cloudarena.errors import SpecError
+from cloudarena.base.errors import SpecError
 
 GB = 1e9
 

@@ -12,7 +12,7 @@ import math
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from cloudarena.errors import CloudarenaError
+from cloudarena.base.errors import CloudarenaError
 
 if TYPE_CHECKING:
     import pyarrow as pa

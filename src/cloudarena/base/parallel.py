@@ -21,7 +21,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from typing import Any
 
-from cloudarena.errors import CloudarenaError
+from cloudarena.base.errors import CloudarenaError
 
 AHEAD = 4
 """How many calls for each worker are handed over at a time: enough that none is idle."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from cloudarena.yaml_text import parse_yaml
+from cloudarena.base.yaml import parse_yaml
 
 LONGEST_NAME = 255
 """Characters of the name of a file or folder: no file system allows more."""

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from cloudarena.errors import CloudarenaError
+from cloudarena.base.errors import CloudarenaError
 
 UNREADABLE = (OSError, EOFError, zlib.error)
 """What reading a file raises that is not there, is cut short or, gzipped, is damaged."""

@@ -1,208 +1,107 @@
-"""Policies by name, and one policy at two speeds.
-
-A placement policy is one plain function of arrays. Its scenario's ``policy`` decorator keeps the
-function as it is, for stepping and debugging, and compiles it when a whole run asks for speed.
-Both give the same result to the last bit.
-"""
+"""The policies of a kind by name."""
 
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cached_property
-from multiprocessing import current_process
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cloudarena.blame import asked, blamed, is_built_in, name_of
-from cloudarena.contract import Policy
-from cloudarena.errors import PolicyError, SpecError, nearest
-from cloudarena.policy_files import load_function, settings_of
+from cloudarena.base.errors import PolicyError, SpecError, nearest
+from cloudarena.policies.array import ArrayPolicy
+from cloudarena.policies.blame import blamed, name_of
+from cloudarena.policies.entry import has_parameters
+from cloudarena.policies.parameters import Declared, check_declared, check_value, default_of
+from cloudarena.policies.parse import load_function, settings_of
+from cloudarena.policies.policy import Policy
 
 Factory = TypeVar("Factory", bound=Callable[[], Policy])
 
 
-class SteppedPolicyWarning(UserWarning):
-    """A policy that cannot be compiled runs stepped: the same result, more slowly."""
-
-
-class ArrayPolicy:
-    """A policy that is one function of the arrays of a decision."""
-
-    def __init__(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        signature: Callable[[], Any],
-        order: Callable[[Any], Any] | None = None,
-        needs: str = "",
-        parameters: Mapping[str, float] | None = None,
-    ):
-        self.name = name
-        self.function = function
-        self.order = order
-        self.needs = needs
-        self.parameters = dict(parameters or {})
-        self.__doc__ = function.__doc__
-        self._signature = signature
-
-    def __call__(self, decision: Any) -> Any:
-        """Decides in plain Python."""
-        return self._plain(*decision.arguments(self))
-
-    @cached_property
-    def _plain(self) -> Callable[..., Any]:
-        """The function as it is, but for what is compiled of what it calls, which is checked."""
-        if is_built_in(self) or not inspect.isfunction(self.function):
-            return self.function
-        from cloudarena.engine.checked import guarded
-
-        plain: Callable[..., Any] = guarded(self.function)
-        return plain
-
-    def __repr__(self) -> str:
-        return f"<policy {self.name}>"
-
-    @cached_property
-    def machine_code(self) -> Any:
-        """The compiled function, or None, with a warning, when it cannot be compiled.
-
-        Functions of users are compiled with checks: see ``engine.checked``.
-        """
-        from cloudarena.engine.checked import CannotCompile
-        from cloudarena.machine_code import built_in_code, users_code
-
-        if not inspect.isfunction(self.function):
-            return None  # a method, whose object may hold anything: it is meant to run stepped
-        if is_built_in(self):
-            return built_in_code(self.function, self._signature())
-        try:
-            return users_code(self.name, self.function, self._signature())
-        except CannotCompile as why:
-            if current_process().name == "MainProcess":  # which has told, where there are workers
-                warnings.warn(
-                    f"policy {self.name} runs stepped, with the same result but more slowly: {why}",
-                    SteppedPolicyWarning,
-                    stacklevel=2,
-                )
-            return None
-
-
-class Bundle(ArrayPolicy):
-    """A policy for each kind of decision of a scenario.
-
-    It runs compiled if all of them are functions of arrays that Numba can compile.
-    """
-
-    def __init__(self, name: str, parts: Mapping[str, Policy]) -> None:
-        self.name = name
-        self.parts = dict(parts)
-        self.order, self.needs, self.parameters = None, "", {}
-        self.__doc__ = next(iter(self.parts.values())).__doc__
-
-    def __call__(self, decision: Any) -> Any:
-        """Lets the policy for this kind of decision decide."""
-        return asked(self.parts[decision.kind], decision)
-
-    def start(self, scenario: Any, seed: int) -> None:
-        """Prepares those parts that keep state."""
-        for part in self.parts.values():
-            begin(part, scenario, seed)
-
-    @cached_property
-    def machine_code(self) -> tuple[Any, ...] | None:
-        """The compiled functions in the order of the parts; None if one cannot be compiled."""
-        codes = []
-        for part in self.parts.values():
-            code = part.machine_code if isinstance(part, ArrayPolicy) else None
-            if code is None:
-                return None
-            codes.append(code)
-        return tuple(codes)
-
-
 class PolicyBook:
-    """The policies of one kind of scenario.
+    """The policies of one kind of scenario, and what such a policy may have.
 
     Args:
-        kind: the name of the scenario.
-        signature: gives the Numba signature of its array policies; None when it has none.
-        arguments: how many arguments an array policy takes.
+        kind: the name of the kind.
+        shown: gives an example of what array policies are shown, for its types; None when the kind
+            has no array policies.
+        returns: how many whole numbers an array policy returns.
         has_queue: whether an array policy may have an order of its queue.
         knowable: what a spec may let be known, so what an array policy may need.
-        parameters: how many parameters an array policy may have.
     """
 
     def __init__(
         self,
         kind: str,
-        signature: Callable[[], Any] | None = None,
-        arguments: int = 0,
+        shown: Callable[[], tuple[Any, ...]] | None = None,
+        returns: int = 1,
         has_queue: bool = False,
         knowable: Collection[str] = (),
-        parameters: int = 0,
     ) -> None:
         self.kind = kind
-        self._has_queue, self._knowable, self._room = has_queue, knowable, parameters
-        self._signature = signature
-        self._arguments = arguments
+        self._shown, self._returns = shown, returns
+        self._has_queue, self._knowable = has_queue, knowable
         self._policies: dict[str, ArrayPolicy] = {}
+        self._declared: dict[str, dict[str, Declared]] = {}
         self._factories: dict[str, Callable[[], Policy]] = {}
         self._replay: Callable[[Path], Policy] | None = None
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self._policies, *self._factories])
 
-    def __call__(
+    def __contains__(self, name: object) -> bool:
+        return name in self._policies or name in self._factories
+
+    def register(
         self,
         name: str,
         order: Callable[[Any], Any] | None = None,
         needs: str = "",
-        parameters: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Declared] | None = None,
     ) -> Callable[[Callable[..., Any]], ArrayPolicy]:
         """The decorator for a policy that is one function of arrays.
 
         Args:
             name: what users call it.
-            order: for scenarios with a queue, gives the key by which it is kept, lowest first.
+            order: for kinds with a queue, gives the key by which it is kept, lowest first.
             needs: what the spec must let be known, such as ``durations``.
-            parameters: numbers that may follow its name, with what they are by default.
+            parameters: what may follow its name, with what it is by default: a number, or a tuple
+                of words, the default first. The function has them as ``p``, before ``rng``.
 
-        What the kind of scenario has no use for is refused.
+        What the kind has no use for is refused.
         """
 
-        def register(function: Callable[..., Any]) -> ArrayPolicy:
-            self._check(name, order, needs, parameters or {})
+        def add(function: Callable[..., Any]) -> ArrayPolicy:
+            self._check(name, function, order, needs, parameters or {})
             policy = self._array_policy(name, function, order, needs, parameters)
             self._policies[name] = policy
+            self._declared[name] = dict(parameters or {})
             return policy
 
-        return register
+        return add
 
     def _check(
         self,
         name: str,
+        function: Callable[..., Any],
         order: Callable[[Any], Any] | None,
         needs: str,
-        parameters: Mapping[str, float],
+        parameters: Mapping[str, Any],
     ) -> None:
         """Raises if a policy is given what this kind of scenario does not use."""
+        if self._shown is None:
+            raise PolicyError(f"policy {name}: {self.kind} has no policies of arrays: use stepped")
         if order is not None and not self._has_queue:
             raise PolicyError(f"policy {name}: order is not allowed: {self.kind} has no queue")
         if needs and needs not in self._knowable:
             allowed = ", ".join(self._knowable) or f"nothing: {self.kind} shows all to all"
             raise PolicyError(f"policy {name}: needs: {needs!r} is not allowed: {allowed}")
-        if len(parameters) > self._room:
-            most = f"at most {self._room}" if self._room else f"none in {self.kind}"
+        check_declared(name, parameters)
+        if parameters and not has_parameters(function):
             raise PolicyError(
-                f"policy {name}: parameters: {', '.join(parameters)} are not allowed: {most}"
+                f"policy {name}: parameters: {', '.join(parameters)} are not allowed: "
+                "the function has no argument p before its last"
             )
-        for key, value in parameters.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise PolicyError(
-                    f"policy {name}: parameters: {key}: {value!r} is not allowed: a number"
-                )
 
     def stepped(self, name: str) -> Callable[[Factory], Factory]:
         """The decorator for a class whose objects are policies in plain Python."""
@@ -236,7 +135,7 @@ class PolicyBook:
     def parameters(self, name: str) -> list[str]:
         """The parameters of a built-in policy, which may follow its name."""
         if name in self._policies:
-            return list(self._policies[name].parameters)
+            return list(self._declared[name])
         factory = self._factories.get(name)
         return [] if factory is None else list(inspect.signature(factory).parameters)
 
@@ -263,9 +162,11 @@ class PolicyBook:
             return self._with_settings(scheme, rest.split(":"))
         if scheme in self._policies:
             return self._with_parameters(scheme, policy, rest.split(":"))
-        path, separator, function = policy.rpartition(":")
-        if separator and path.endswith(".py"):
-            return self._adopt(load_function(Path(path), function), function)
+        if ".py:" in policy:
+            path, _, rest = policy.partition(".py:")
+            function, *settings = rest.split(":")
+            found = load_function(Path(f"{path}.py"), function)
+            return self._adopt(found, ":".join([function, *settings]), settings)
         raise PolicyError(
             f"policy: {policy!r} is not allowed: one of {', '.join(self)}, replay:FILE, or "
             f"FILE.py:FUNCTION.{nearest(policy, self)}"
@@ -273,9 +174,9 @@ class PolicyBook:
 
     def signature(self) -> Any:
         """The Numba signature of the array policies."""
-        if self._signature is None:
+        if self._shown is None:
             raise PolicyError(f"scenario {self.kind} has no policies that are functions of arrays")
-        return self._signature()
+        return policy_signature(self._shown(), self._returns)
 
     def signatures(self) -> tuple[Any, ...]:
         """The Numba signatures of what a kernel takes: one for each kind of decision."""
@@ -283,14 +184,10 @@ class PolicyBook:
 
     def _with_parameters(self, name: str, words: str, settings: list[str]) -> Policy:
         """An array policy with its parameters set."""
-        policy = self._policies[name]
-        values = settings_of(name, settings, list(policy.parameters))
-        for key, value in values.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise PolicyError(f"policy {name}: {key}: {value!r} is not allowed: a number")
-        chosen = {**policy.parameters, **values}
-        return self._array_policy(
-            words, policy.function, policy.order, policy.needs, parameters=chosen
+        policy, declared = self._policies[name], self._declared[name]
+        chosen = {**policy.parameters, **_values(name, declared, settings)}
+        return ArrayPolicy(
+            words, policy.function, self.signature, policy.order, policy.needs, chosen
         )
 
     def _with_settings(self, name: str, settings: list[str]) -> Policy:
@@ -310,28 +207,87 @@ class PolicyBook:
         function: Callable[..., Any],
         order: Callable[[Any], Any] | None = None,
         needs: str = "",
-        parameters: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Declared] | None = None,
     ) -> ArrayPolicy:
-        return ArrayPolicy(name, function, self.signature, order, needs, parameters)
+        values = {key: default_of(default) for key, default in (parameters or {}).items()}
+        return ArrayPolicy(name, function, self.signature, order, needs, values)
 
-    def _adopt(self, policy: Any, name: str) -> Policy:
+    def _adopt(self, policy: Any, name: str, settings: list[str] | None = None) -> Policy:
         """Takes a user's class, function of arrays, or function of a decision."""
+        if isinstance(policy, ArrayPolicy) and not settings:
+            return policy
         policy = made(getattr(policy, "py_func", policy))  # what Numba compiles is compiled anew
-        if self._arguments > 1 and takes(policy, self._arguments):
-            return self._array_policy(name, policy)
+        if self._is_array_policy(policy):
+            return self._adopt_array_policy(policy, name, settings or [])
+        if settings:
+            raise PolicyError(
+                f"policy {name}: {settings[0]!r} is not allowed: it has no parameters"
+            )
         if not callable(policy):
             raise PolicyError(f"policy: {name!r} is not allowed: it cannot be called")
         if inspect.isfunction(policy) or inspect.ismethod(policy):
             try:
                 inspect.signature(policy).bind(None)
             except TypeError:
-                more = f", or of {self._arguments}: arrays" if self._arguments > 1 else ""
+                count = self._arguments
+                more = f", or of {count} or {count + 1}: arrays" if count else ""
                 raise PolicyError(
                     f"policy: {name}{inspect.signature(policy)} is not allowed: "
                     f"a function of 1 argument: the decision{more}"
                 ) from None
         adopted: Policy = policy
         return adopted
+
+    @property
+    def _arguments(self) -> int:
+        """How many arguments an array policy without parameters has; 0 if there are none."""
+        return 0 if self._shown is None else len(self._shown()) + 1
+
+    def _is_array_policy(self, policy: Any) -> bool:
+        """Whether something takes the arrays of a decision, with or without parameters."""
+        count = self._arguments
+        return count > 0 and (
+            takes(policy, count) or (takes(policy, count + 1) and has_parameters(policy))
+        )
+
+    def _adopt_array_policy(self, function: Any, name: str, settings: list[str]) -> ArrayPolicy:
+        """A user's function of arrays; what it declares as ``function.parameters`` may be set."""
+        declared = dict(getattr(function, "parameters", {}))
+        check_declared(name, declared)
+        policy = self._array_policy(name, function, parameters=declared)
+        policy.parameters.update(_values(name, declared, settings))
+        return policy
+
+
+def _values(name: str, declared: Mapping[str, Declared], settings: list[str]) -> dict[str, float]:
+    """The numbers of texts such as ``n=3``, for the parameters that a policy declares."""
+    values = settings_of(name, settings, list(declared))
+    return {key: check_value(name, key, declared[key], value) for key, value in values.items()}
+
+
+def policy_signature(shown: tuple[Any, ...], returns: int = 1) -> Any:
+    """The Numba signature of a policy: whole numbers of (what it is shown, parameters, rng)."""
+    import numba
+    import numpy as np
+
+    values = numba.types.Array(numba.float64, 1, "C", readonly=True)
+    generator = numba.typeof(np.random.default_rng(0))
+    action = numba.int64 if returns == 1 else numba.types.UniTuple(numba.int64, returns)
+    return action(*(numba.typeof(part) for part in shown), values, generator)
+
+
+def parameters(**declared: Declared) -> Callable[[Factory], Factory]:
+    """The decorator by which a policy of a user's declares its parameters.
+
+    @cloudarena.parameters(n=3, ties=("first", "random"))
+    def at_most(pms, vm, p, rng): ...
+    """
+
+    def declare(function: Factory) -> Factory:
+        function.parameters = declared  # type: ignore[attr-defined]
+        return function
+
+    return declare
 
 
 def made(policy: Any) -> Any:

@@ -18,10 +18,11 @@ from typing import Any
 import numba
 import numpy as np
 
-from cloudarena.blame import WRITES, policy_error, written_place
 from cloudarena.engine.checked import CannotCompile, checked, parts_of
 from cloudarena.engine.code_cache import fingerprint, used_values
-from cloudarena.engine.compiled import compiled_as
+from cloudarena.engine.compiled import compiled_as, part_of_caller
+from cloudarena.policies.blame import WRITES, policy_error, written_place
+from cloudarena.policies.entry import ENTRY, INNER
 
 KEPT = 256
 """How many functions of users a process keeps compiled."""
@@ -31,38 +32,49 @@ PLAIN = (bool, int, float, complex, str, bytes, tuple, np.generic, np.ndarray, n
 _codes: dict[Any, Any] = {}
 
 
-def built_in_code(function: Callable[..., Any], signature: Any) -> Any:
-    """The machine code of a policy of the package."""
-    return compiled_as(function, signature)
+def built_in_code(entry: Any, signature: Any) -> Any:
+    """The machine code of a policy of the package, as kernels call it."""
+    inner = entry.__globals__.get(INNER) if entry.__name__ == ENTRY else None
+    if inner is not None:
+        entry.__globals__[INNER] = part_of_caller(inner)
+    return compiled_as(entry, signature)
 
 
-def users_code(name: str, function: Callable[..., Any], signature: Any) -> Any:
+def users_code(
+    name: str, function: Callable[..., Any], entry: Callable[..., Any], signature: Any
+) -> Any:
     """The machine code of a policy of a user's, with checks.
+
+    Args:
+        name: what the policy is called.
+        function: what the user wrote, of which messages speak.
+        entry: the same as kernels call it.
+        signature: the types that kernels call it with.
 
     Raises CannotCompile with words and place in ``str``; PolicyError if it writes to what it is
     shown.
     """
     try:
         stamp = " ".join(_lines(function.__code__))
-        key = fingerprint(function, {"lines": stamp}), function.__code__.co_filename, signature
+        key = fingerprint(entry, {"lines": stamp}), function.__code__.co_filename, signature
     except Exception as error:  # a closure that is not there yet, a value without a text
         raise _said(function, CannotCompile(_reason(function), None)) from error
     if key not in _codes:
         while len(_codes) >= KEPT:
             _codes.pop(next(iter(_codes)))
-        _codes[key] = _compiled(name, function, signature, stamp)
+        _codes[key] = _compiled(name, function, entry, signature, stamp)
     code = _codes[key]
     if isinstance(code, Exception):
         raise code
     return code
 
 
-def _compiled(name: str, function: Any, signature: Any, stamp: str) -> Any:
+def _compiled(name: str, function: Any, entry: Any, signature: Any, stamp: str) -> Any:
     """The machine code, or the exception that says why there is none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _with_return_type(function, signature, stamp)
+            return _with_return_type(entry, signature, stamp)
     except CannotCompile as error:
         return _said(function, error)
     except Exception as error:

@@ -1,0 +1,27 @@
+"""Names of a package that are imported when they are first used."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def exports(package: str, **homes: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package that offers names of its modules.
+
+    Args:
+        package: ``__name__`` of the package.
+        homes: the module of each name, such as ``VmRun="run"``.
+    """
+    sys.modules[package].__all__ = list(homes)  # type: ignore[attr-defined]
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return find

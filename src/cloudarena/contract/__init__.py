@@ -1,0 +1,43 @@
+"""The contract: a simulation is a sequence of decisions.
+
+A run advances until something must be decided, hands the decision to a policy, takes the
+action and goes on::
+
+    run = scenario.start(seed=0)
+    while (decision := run.decision) is not None:
+        run.apply(policy(decision))
+    result = run.result()
+
+The command line, the Gymnasium environments, the optimisers, the experiment runner and the
+report use what is in this package and nothing behind it.
+"""
+
+from cloudarena.base.errors import InvalidAction
+from cloudarena.contract.decision import Decision, Observer
+from cloudarena.contract.kind import ROOMS, Kind
+from cloudarena.contract.metric import Metric, metric, shared
+from cloudarena.contract.plot import Plot, TradeOff
+from cloudarena.contract.result import RecordLevel, Result
+from cloudarena.contract.run import Run
+from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.spec import Spec
+from cloudarena.policies.policy import Policy
+
+__all__ = [
+    "ROOMS",
+    "Decision",
+    "InvalidAction",
+    "Kind",
+    "Metric",
+    "Observer",
+    "Plot",
+    "Policy",
+    "RecordLevel",
+    "Result",
+    "Run",
+    "Scenario",
+    "Spec",
+    "TradeOff",
+    "metric",
+    "shared",
+]

@@ -1,0 +1,203 @@
+"""A run whose state is a NamedTuple of arrays and whose time is moved by a compiled kernel."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cache, cached_property
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.base.errors import CloudarenaError, InvalidAction
+from cloudarena.contract.result import RecordLevel
+from cloudarena.contract.run import DecisionT, Run
+from cloudarena.contract.scenario import Scenario
+from cloudarena.engine.compiled import compiled_as
+from cloudarena.engine.interrupts import Interrupted, apart, make_flag
+from cloudarena.engine.status import DECIDE, ENDED, FULL
+from cloudarena.engine.streams import stream
+from cloudarena.policies.array import ArrayPolicy, Bundle
+from cloudarena.policies.blame import FAULTS, asked, fault_of
+from cloudarena.policies.policy import Policy
+
+
+class KernelRun(Run[DecisionT]):
+    """What the runs of all kinds with array policies share: stepping, and playing compiled.
+
+    A kind says what is decided (``show``), what an action is to its kernel (``encode``), why an
+    action is not allowed (``why_not``), and what to do when something is full (``grow``).
+
+    The kernel is a module with two functions, which return where the run stands (``engine.status``,
+    or a reason why the action is not allowed, which then has changed nothing):
+
+    - ``act(world, *action)``, compiled: takes an action if something is to be decided, else
+      ignores it, and moves on. What is full it can take up again with the same action.
+    - ``play(world, *shown, stop, *parameters, *policies, rng)``, not yet compiled: lets compiled
+      policies decide. It comes back, deciding, when ``stop[0]`` is not 0.
+    """
+
+    kernel: ClassVar[ModuleType]
+    action_types: ClassVar[tuple[Any, ...]] = (numba.int64,)
+    """The Numba types of what ``encode`` gives."""
+
+    def __init__(self, scenario: Scenario, seed: int, record: RecordLevel, world: Any) -> None:
+        super().__init__(scenario, seed, record)
+        self.world = world
+        self.rng = stream(seed, "policy")
+        self._status: int | None = None
+        self._lost = False
+
+    @abstractmethod
+    def encode(self, action: Any) -> tuple[Any, ...]:
+        """An action as the kernel takes it; raises InvalidAction if it is none."""
+
+    @abstractmethod
+    def why_not(self, reason: int) -> str:
+        """Why the last action is not allowed, with the numbers that say so."""
+
+    @abstractmethod
+    def grow(self) -> None:
+        """Makes room for what is full."""
+
+    def shown(self) -> tuple[Any, ...]:
+        """What the kernel hands to array policies, read-only."""
+        return ()
+
+    def prepare(self, policy: ArrayPolicy) -> None:
+        """Gets the state ready for a policy, where the policy asks for more than arrays."""
+
+    @property
+    def is_deciding(self) -> bool:
+        """Whether something is to be decided; moves to the first decision if need be."""
+        if self._lost:
+            raise CloudarenaError("the run was interrupted within its policy and cannot go on")
+        if self._status is None:
+            self._status = self._act(tuple(0 for _ in self.action_types))
+        return self._status == DECIDE
+
+    def take(self, action: Any) -> None:
+        """Takes an action and moves on to the next decision or the end."""
+        self._settle(self._act(self.encode(action)))
+
+    def _act(self, action: tuple[Any, ...]) -> int:
+        """Takes an action, and goes on as often as something is full."""
+        while (status := int(self._compiled_act(self.world, *action))) == FULL:
+            self.grow()
+        return status
+
+    @cached_property
+    def _compiled_act(self) -> Any:
+        return compiled_step(self.kernel.act, numba.typeof(self.world), *self.action_types)
+
+    def _settle(self, status: int) -> None:
+        """Takes note of where the kernel stands, or says why an action is not allowed."""
+        if status not in (ENDED, DECIDE):
+            self._status = DECIDE
+            raise InvalidAction(self.why_not(status))
+        self._status = status
+
+    def play(self, policy: Policy) -> None:
+        """Runs to the end: compiled if the policy is a function of arrays, else stepped.
+
+        A policy that fails, fails here as it does stepped: the decision at which compiled code
+        raised something is put once more to the plain function.
+        """
+        code = policy.machine_code if isinstance(policy, ArrayPolicy) else None
+        if not isinstance(policy, ArrayPolicy) or code is None:
+            super().play(policy)
+            return
+        parts = tuple(policy.parts.values()) if isinstance(policy, Bundle) else (policy,)
+        codes = code if isinstance(code, tuple) else (code,)
+        values = tuple(part.values for part in parts if isinstance(part, ArrayPolicy))
+        self.prepare(policy)
+        types = tuple(numba.typeof(part) for part in (self.world, *self.shown()))
+        signatures = self.scenario.kind.policies.signatures()
+        run_on = _compiled_play(self.kernel.play, types, signatures)
+        raised: BaseException | None = None
+        status = DECIDE
+        try:
+            while (status := self._play_on(run_on, (*values, *codes))) == FULL:
+                self.grow()
+        except _PolicyRaised as fault:
+            raised = fault.error
+        if raised is None:
+            self._settle(status)
+        else:
+            self._repeat(policy, raised)
+
+    def _repeat(self, policy: ArrayPolicy, raised: BaseException) -> None:
+        """Puts the decision at which compiled code raised something to the plain function.
+
+        It raises the same in Python's words, with its line; if not, for it has drawn another number
+        since, what was raised is told.
+        """
+        self._status = DECIDE
+        decision: Any = self.decision
+        part = policy.parts[decision.kind] if isinstance(policy, Bundle) else policy
+        asked(part, decision)
+        raise fault_of(part, raised) from raised
+
+    def _play_on(self, run_on: Any, policies: tuple[Any, ...]) -> int:
+        """Lets the kernel decide by compiled policies; signals are heard meanwhile."""
+        state, stop = (self.world, *self.shown()), make_flag()
+        self._status = None
+        self._moved()
+        try:
+            return int(apart(lambda: run_on(*state, stop, *policies, self.rng), stop))
+        except Interrupted as interrupt:
+            self._lost = not interrupt.ended or interrupt.value not in (DECIDE, ENDED)
+            self._status = None if self._lost else int(interrupt.value)
+            raise interrupt.signal from None
+        except FAULTS as error:
+            raise _PolicyRaised(error) from error
+
+
+class _PolicyRaised(Exception):
+    """Compiled code raised something: that of a policy, for kernels raise nothing."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+
+@cache
+def _compiled_play(
+    play: Callable[..., Any], state: tuple[Any, ...], policies: tuple[Any, ...]
+) -> Any:
+    """The kernel for a whole run, compiled for policies as first-class functions."""
+    functions = [_function_type(policy) for policy in policies]
+    flag, (values, rng) = numba.int64[::1], policies[0].args[-2:]
+    values = [values] * len(policies)
+    return compiled_as(play, numba.int64(*state, flag, *values, *functions, rng), nogil=True)
+
+
+def _function_type(signature: Any) -> Any:
+    """The type of a policy. Numba tells such types apart by the names of their tuples alone."""
+    function = numba.types.FunctionType(signature)
+    for mine, known in zip(signature.args, function.signature.args, strict=True):
+        if mine != known:
+            this, other = (one.instance_class for one in (mine, known))
+            raise CloudarenaError(
+                f"{this.__module__}.{this.__qualname__}: the name is not allowed: "
+                f"{other.__module__} has a tuple of the same name and fields for its policies"
+            )
+    return function
+
+
+@cache
+def compiled_step(function: Any, *types: Any) -> Any:
+    """A compiled function for these types of arguments.
+
+    A plain call would find out the types of a world's many arrays each time, which takes longer
+    than a step.
+    """
+    return function.compile(types)
+
+
+def doubled(values: NDArray[Any]) -> NDArray[Any]:
+    """An array with as many zeros again behind it."""
+    return np.concatenate((values, np.zeros_like(values)))

@@ -1,0 +1,199 @@
+"""What a kind of scenario is made of, said once.
+
+A kind is a package with the rooms ``spec``, ``sources``, ``state``, ``build``, ``kernel``,
+``decision``, ``run``, ``policies``, ``replay``, ``metrics``, ``tables`` and ``observe``. Its
+``KIND`` says what people see first and names the package; each room is imported when it is first
+needed, so that a spec is validated without Numba.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from cloudarena.base.errors import CloudarenaError, check_choice
+from cloudarena.base.measures import UNSERVED
+from cloudarena.contract.metric import Metric
+from cloudarena.contract.plot import Plot, TradeOff
+
+if TYPE_CHECKING:
+    from cloudarena.contract.decision import Observer
+    from cloudarena.contract.result import RecordLevel
+    from cloudarena.contract.run import Run
+    from cloudarena.contract.scenario import Scenario
+    from cloudarena.policies.book import PolicyBook
+
+ROOMS = (
+    *("spec", "sources", "state", "build", "kernel", "decision", "run"),
+    *("policies", "replay", "metrics", "tables", "observe"),
+)
+"""The modules, or packages, that every kind has."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of scenario: what is decided in it, and where its parts are."""
+
+    name: str
+    """What users write as ``scenario:``, such as ``vm``."""
+    package: str
+    """The package with the rooms: ``__name__`` of the module that makes the kind."""
+    description: str
+    """What is decided, on one line."""
+    unit_of_work: str
+    """What is served or left unserved, such as ``requests``: ``unserved_share`` is its share."""
+    headline: str
+    """The metric by which policies are ranked when nobody says otherwise."""
+    default_policy: str
+    """The policy of a run when neither the user nor the spec names one."""
+    example: str
+    """The entry of the catalogue that stands for the kind, in learning and in checks."""
+    toy: str
+    """The entry of the catalogue that is so small that its answer can be worked out by hand."""
+    small: Mapping[str, Any] = field(default_factory=dict)
+    """Changes of the example's keys that make it small enough for checks."""
+    plots: tuple[Plot, ...] = ()
+    """What the report draws over time."""
+    trade_offs: tuple[TradeOff, ...] = ()
+    """Pairs of metrics that the report draws against each other."""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name):
+            raise CloudarenaError(
+                f"kind {self.name!r} is not allowed: lower-case letters, digits and hyphens"
+            )
+        missing = [room for room in ROOMS if find_spec(f"{self.package}.{room}") is None]
+        if missing:
+            raise CloudarenaError(
+                f"kind {self.name}: {self.package} is not allowed: it has no {', '.join(missing)}"
+            )
+        for entry in (self.example, self.toy):
+            name = entry.removeprefix(f"{self.name}/")
+            if not (self.entries / f"{name}.yaml").is_file():
+                raise CloudarenaError(f"kind {self.name}: {entry} is not in {self.entries}")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.package))
+
+    def __reduce__(self) -> Any:
+        return _kind_of, (self.package,)
+
+    def room(self, name: str) -> ModuleType:
+        """One of the modules of the kind."""
+        return importlib.import_module(f"{self.package}.{name}")
+
+    @cached_property
+    def entries(self) -> Path:
+        """The folder with the kind's entries of the catalogue, one YAML file each."""
+        home = Path(__file__).parents[1] / "catalogue" / self.name
+        if self.package.startswith("cloudarena.") and home.is_dir():
+            return home
+        found = find_spec(self.package)
+        places = found.submodule_search_locations if found is not None else None
+        return Path(next(iter(places or ["."]))) / "catalogue"
+
+    @cached_property
+    def scenario(self) -> type[Scenario]:
+        """The class of what a user writes."""
+        from cloudarena.contract.scenario import Scenario
+
+        return self._only(Scenario, "spec")
+
+    @cached_property
+    def run(self) -> Callable[[Scenario, int, RecordLevel], Run[Any]]:
+        """The class of the runs."""
+        from cloudarena.contract.run import Run
+
+        self.check()
+        return self._only(Run, "run")
+
+    @cached_property
+    def policies(self) -> PolicyBook:
+        """The built-in policies."""
+        found: PolicyBook = self.room("policies").POLICIES
+        return found
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What a run measures, in the order in which the room defines it."""
+        return tuple(
+            value for value in vars(self.room("metrics")).values() if isinstance(value, Metric)
+        )
+
+    @cached_property
+    def metric(self) -> dict[str, Metric]:
+        """The metrics by name."""
+        return {metric.name: metric for metric in self.metrics}
+
+    @property
+    def highlights(self) -> tuple[str, ...]:
+        """The metrics that a short table shows."""
+        return tuple(metric.name for metric in self.metrics if metric.highlight)
+
+    @cached_property
+    def make_tables(self) -> Callable[[Any], dict[str, Any]]:
+        """Makes the tables of a run."""
+        found: Callable[[Any], dict[str, Any]] = self.room("tables").make_tables
+        return found
+
+    @cached_property
+    def observer(self) -> Callable[[Scenario, str], Observer]:
+        """The class that shows a run to learning: the one of ``observe`` named ``...Observer``."""
+        room = self.room("observe")
+        names = [name for name in vars(room) if name.endswith("Observer")]
+        found: Callable[[Scenario, str], Observer] = getattr(room, names[-1])
+        return found
+
+    def reward(self, name: str) -> Callable[[Any], float]:
+        """What learning has earned in a run so far, by a metric with a direction."""
+        check_choice("reward", name, [metric.name for metric in self.metrics if metric.better])
+        return self.metric[name].earned
+
+    def memory_needs(self, scenario: Scenario, record: RecordLevel) -> tuple[float, str]:
+        """At least how many bytes a run takes, and the keys that decide it with their values."""
+        needs: tuple[float, str] = self.room("build").memory_needs(scenario, record)
+        return needs
+
+    def check(self) -> None:
+        """Raises unless the parts fit together; asked once, before the first run."""
+        names = list(self.metric)
+        for name in (self.headline, UNSERVED):
+            if name not in names:
+                raise CloudarenaError(f"kind {self.name}: {name} is not one of its metrics")
+        if self.highlights[:1] != (UNSERVED,):
+            raise CloudarenaError(f"kind {self.name}: {UNSERVED} is not the first highlight")
+        if self.default_policy.partition(":")[0] not in self.policies:
+            raise CloudarenaError(
+                f"kind {self.name}: {self.default_policy} is not one of its policies"
+            )
+
+    def _only(self, base: type[Any], room: str) -> Any:
+        """The one class of a room that extends another."""
+        found = [
+            value
+            for value in vars(self.room(room)).values()
+            if isinstance(value, type)
+            and issubclass(value, base)
+            and value.__module__.startswith(f"{self.package}.{room}")
+        ]
+        if len(found) != 1:
+            raise CloudarenaError(
+                f"kind {self.name}: {self.package}.{room} has {len(found)} classes that extend "
+                f"{base.__name__}: one is needed"
+            )
+        return found[0]
+
+
+def _kind_of(package: str) -> Any:
+    """The kind of a package, for another process."""
+    return importlib.import_module(package).KIND

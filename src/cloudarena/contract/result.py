@@ -1,0 +1,102 @@
+"""What a run leaves behind: metrics as numbers, tables as Arrow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from cloudarena.base.errors import CloudarenaError, nearest
+from cloudarena.base.files import written_folder
+from cloudarena.base.measures import AtLeast
+from cloudarena.base.series import resampled
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RecordLevel = Literal["none", "summary", "full"]
+"""How much a run keeps: metrics only; the tables; the tables and every machine over time."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run measured, and what made it."""
+
+    metrics: dict[str, float]
+    tables: dict[str, pa.Table]
+    scenario: str
+    seed: int
+    policy: str = ""
+    version: str = ""
+    notes: tuple[str, ...] = field(default=())
+    tick_seconds: float | None = None
+    """The length of a tick, where the scenario has ticks."""
+
+    def series(
+        self,
+        name: str,
+        attributes: Sequence[str] | None = None,
+        every: int | None = None,
+        every_s: float | None = None,
+    ) -> pa.Table:
+        """The recorded history of all members of ``name``, one row per time and member.
+
+        By default these are the rows as they were recorded. Resampled, each member has at each
+        kept time its last row up to then; ``schema.metadata[b"kept"]`` says what was kept.
+
+        Args:
+            name: what to look at, such as ``machines``; its table is ``<name>_series``.
+            attributes: the columns to keep besides the time and the member; all by default.
+            every: keeps each n-th of the recorded times, such as ticks, from the first on.
+            every_s: keeps the times 0, ``every_s``, 2 ``every_s``, ... seconds, in ``time_s``.
+        """
+        table = self.tables.get(f"{name}_series")
+        if table is None:
+            known = [key.removesuffix("_series") for key in self.tables if key.endswith("_series")]
+            there = ", ".join(known) or "none: run with record='full'"
+            raise CloudarenaError(f"series {name!r} was not recorded; there is {there}")
+        keys, columns = table.column_names[:2], table.column_names[2:]
+        for attribute in attributes or ():
+            if attribute not in columns:
+                raise CloudarenaError(
+                    f"attribute {attribute!r} is not allowed: one of {', '.join(columns)}."
+                    + nearest(attribute, columns)
+                )
+        table = resampled(table, every, every_s, self.tick_seconds)
+        if every_s is not None and "time_s" not in keys:
+            keys = ["time_s", *keys]
+        wanted = [one for one in attributes or columns if one not in keys]
+        return table.select([*keys, *wanted])
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes ``metrics.json`` and a Parquet file per table into a folder."""
+        import json
+
+        import pyarrow.parquet as pq
+
+        with written_folder(folder) as draft:
+            text = json.dumps(self.summary(), indent=2, allow_nan=False)
+            (draft / "metrics.json").write_text(text + "\n")
+            for name, table in self.tables.items():
+                pq.write_table(table, draft / f"{name}.parquet", compression="zstd")
+        return Path(folder)
+
+    def summary(self) -> dict[str, Any]:
+        """What made the result, and its metrics, as plain values for JSON.
+
+        A metric without a value is null; ``at_least`` names the metrics that are lower bounds,
+        since some work had not finished.
+        """
+        return {
+            "scenario": self.scenario,
+            "policy": self.policy,
+            "seed": self.seed,
+            "version": self.version,
+            "metrics": {
+                name: float(value) if math.isfinite(value) else None
+                for name, value in self.metrics.items()
+            },
+            "at_least": [name for name, one in self.metrics.items() if isinstance(one, AtLeast)],
+        }

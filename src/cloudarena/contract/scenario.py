@@ -1,0 +1,81 @@
+"""An immutable, validated description of a cloud and its work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from pydantic import PrivateAttr, ValidationError
+
+from cloudarena.base.errors import SpecError, explain
+from cloudarena.contract.result import RecordLevel
+from cloudarena.contract.spec import Spec, union_tags
+
+if TYPE_CHECKING:
+    from cloudarena.contract.decision import Observer
+    from cloudarena.contract.kind import Kind
+    from cloudarena.contract.run import Run
+
+
+class Scenario(Spec):
+    """What a user writes, as far as all kinds share it; a kind's ``spec.py`` adds the rest.
+
+    It only describes: what runs it is in the other rooms of its kind, which are imported when
+    they are first needed.
+    """
+
+    kind: ClassVar[Kind]
+    """What the scenario is made of."""
+
+    scenario: str
+    description: str = ""
+    policy: str | None = None
+    """The policy of a run when the user names none, such as ``utilisation:high=0.9``."""
+    record: RecordLevel = "summary"
+
+    _name: str = PrivateAttr(default="")
+
+    @property
+    def name(self) -> str:
+        """The catalogue name or the path the scenario was loaded from."""
+        return self._name or self.kind.name
+
+    @classmethod
+    def parse(
+        cls, data: Mapping[str, Any], name: str = "", folder: str | Path | None = None
+    ) -> Self:
+        """Validates a description; relative paths in it start from ``folder``."""
+        try:
+            scenario = cls.model_validate(dict(data), context={"folder": folder})
+        except ValidationError as error:
+            problems = error.errors(include_url=False)
+            for problem in problems:
+                problem["branches"] = union_tags(cls)  # type: ignore[typeddict-unknown-key]
+            prefix = f"{name}: " if name else ""
+            raise SpecError(
+                "\n".join(prefix + line for line in explain(problems).splitlines())
+            ) from None
+        scenario._name = name
+        return scenario
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What the spec lets policies know besides what all of them see, such as ``durations``."""
+        return ()
+
+    def compared_policies(self) -> list[str]:
+        """The built-in policies that are compared when nobody names any."""
+        return self.kind.policies.compared_names(self.facts)
+
+    def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
+        """At least how many bytes a run takes, and the keys that decide it with their values."""
+        return self.kind.memory_needs(self, record)
+
+    def start(self, seed: int = 0, record: RecordLevel | None = None) -> Run[Any]:
+        """Begins a run. The seed decides everything that is random in it."""
+        return self.kind.run(self, seed, record or self.record)
+
+    def observer(self, reward: str | None = None) -> Observer:
+        """The features, masks and rewards for learning; ``reward`` names the metric to earn."""
+        return self.kind.observer(self, reward or self.kind.headline)

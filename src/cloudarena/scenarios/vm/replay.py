@@ -1,0 +1,76 @@
+"""Decisions of a data centre from a file."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from cloudarena.scenarios.replay import DecisionFile
+from cloudarena.scenarios.vm.decision import VmDecision
+from cloudarena.scenarios.vm.spec import VmScenario
+from cloudarena.scenarios.vm.state import REFUSE
+from cloudarena.workloads.vms import vm_numbers
+
+OPTIONAL = {
+    "vm": pa.int64(),
+    "id": None,
+    "action": pa.string(),
+    "delays": pa.int64(),
+    "tick": None,
+    "time_s": None,
+    "valid_machines": None,
+}
+
+
+class Replay(DecisionFile):
+    """Decisions from a file: columns vm (its number, as in the tables of a run) or id (as in the
+    trace), and machine; optionally action (place, postpone, refuse) and delays. The ``decisions``
+    table of any run is such a file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, {"machine": pa.int64()}, OPTIONAL)
+        if not {"vm", "id"} & set(self._table.column_names):
+            raise self._error("column 'vm' or 'id' is missing: which VM a decision is about")
+        self._actions: dict[int, deque[int]] = {}
+
+    def start(self, scenario: VmScenario, seed: int) -> None:
+        """Finds the VMs of the file in the workload."""
+        ids = scenario.load_workload(seed).ids
+        numbers = vm_numbers(ids).tolist()
+        name = "vm" if "vm" in self._table.column_names else "id"
+        known = numbers if name == "vm" else ids.to_pylist()
+        number_of = dict(zip(known, numbers, strict=True))
+        self._actions = defaultdict(deque)
+        for row, values in self._rows():
+            vm = values[name]
+            if vm not in number_of:
+                raise self._error(f"{name}: {vm!r} is not in the workload", row)
+            self._actions[number_of[vm]].append(self._action(row, values))
+
+    def __call__(self, decision: VmDecision) -> int:
+        """The file's next action for this VM."""
+        waiting = self._actions.get(decision.request.vm)
+        if not waiting:
+            raise self._error(f"has no further decision for VM {decision.request.vm}")
+        return waiting.popleft()
+
+    def _action(self, row: int, values: dict[str, Any]) -> int:
+        """The action that a row says."""
+        action, machine = values.get("action") or "place", values["machine"]
+        if action == "refuse":
+            return REFUSE
+        if action == "postpone":
+            delays = 1 if values.get("delays") is None else int(values["delays"])
+            if delays < 1:
+                raise self._error(f"delays: {delays} is not allowed: at least 1", row)
+            return REFUSE - delays
+        if action != "place":
+            raise self._error(
+                f"action: {action!r} is not allowed: one of place, postpone, refuse", row
+            )
+        if machine is None or machine < 0:
+            raise self._error(f"machine: {machine} is not allowed: the number of a machine", row)
+        return int(machine)
