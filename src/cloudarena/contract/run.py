@@ -22,8 +22,8 @@ DecisionT = TypeVar("DecisionT")
 class Run(ABC, Generic[DecisionT]):
     """What the runs of all kinds share.
 
-    A kind says ``now``, ``is_deciding``, ``show`` and ``take``. A decision is built once, when it is
-    first asked for, and kept until the next action.
+    A kind says ``now``, ``is_deciding``, ``show`` and ``take``. A decision is built once, when it
+    is first asked for, and kept until the next action.
     """
 
     def __init__(self, scenario: Scenario, seed: int, record: RecordLevel) -> None:
