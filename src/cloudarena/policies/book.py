@@ -139,6 +139,15 @@ class PolicyBook:
         factory = self._factories.get(name)
         return [] if factory is None else list(inspect.signature(factory).parameters)
 
+    def declared(self, name: str) -> dict[str, Declared]:
+        """The parameters of an array policy with their defaults; none for others."""
+        return dict(self._declared.get(name, {}))
+
+    @property
+    def can_replay(self) -> bool:
+        """Whether decisions can be taken from a file."""
+        return self._replay is not None
+
     def describe(self, name: str) -> str:
         """The first line of what a policy says about itself."""
         holder = self._policies.get(name) or self._factories[name]
