@@ -22,7 +22,7 @@ from cloudarena.experiments.estimates import (
     Estimate,
     interval,
 )
-from cloudarena.experiments.pairs import Family, Pair, is_fixed, make_family
+from cloudarena.experiments.pairs import Decisive, Family, Pair, is_fixed, make_family
 from cloudarena.measures import UNSERVED
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Comparison:
         """All pairs of policies in all metrics, tested together."""
         judged = [metric.name for metric in self.scenario.measures if metric.better]
         important = (self.scenario.headline, UNSERVED)
-        decisive = {UNSERVED: DECISIVE_SHARE}
+        decisive = {UNSERVED: Decisive(DECISIVE_SHARE, nothing=1.0)}
         return make_family(self.values, self.bounds, judged, important, decisive)
 
     def estimate(self, policy: str, metric: str) -> Estimate:
