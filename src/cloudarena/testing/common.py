@@ -22,12 +22,14 @@ def sample(space: Any, mask: np.ndarray) -> Any:
 
 
 def prepared(policy: str | Policy, scenario: Scenario, seed: int) -> Policy:
+    """A policy from its name, ready for a run."""
     chosen = scenario.kind.policies.resolve(policy)
     begin(chosen, scenario, seed)
     return chosen
 
 
 def assert_same(first: Result, second: Result, message: str) -> None:
+    """Two results are equal to the last bit."""
     assert_same_metrics(first.metrics, second.metrics, message)
     for name, table in first.tables.items():
         assert table.equals(second.tables[name]), f"{message}: table {name}"
