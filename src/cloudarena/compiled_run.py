@@ -18,6 +18,9 @@ from cloudarena.engine.streams import stream
 from cloudarena.errors import CloudarenaError, InvalidAction
 from cloudarena.policies import ArrayPolicy, Bundle, PolicyBook
 
+LOWEST = -(2**63)
+"""The lowest whole number of 64 bits."""
+
 
 class CompiledRun(Simulation):
     """What the runs of all scenarios with array policies share: stepping, and playing compiled.
@@ -103,10 +106,12 @@ class CompiledRun(Simulation):
                 status = self._play_on(run_on, codes)
         except _PolicyRaised as fault:
             raised = fault.error
-        if raised is None:
-            self._go_on(status)
-        else:
+        if raised is not None:
             self._repeat(policy, raised)
+        elif status in (self.ended, self.deciding):
+            self._status = status
+        else:
+            self._refuse(policy, status)
 
     def _repeat(self, policy: ArrayPolicy, raised: BaseException) -> None:
         """Puts the decision at which compiled code raised something to the plain function.
@@ -115,10 +120,27 @@ class CompiledRun(Simulation):
         since, what was raised is told.
         """
         self._status = self.deciding
+        raise fault_of(self._ask_plain(policy), raised) from raised
+
+    def _refuse(self, policy: ArrayPolicy, status: int) -> None:
+        """Says why the last action of a compiled policy is not allowed."""
+        self._status = self.deciding
+        why = self._why_not(status)
+        self._ask_plain(policy)
+        raise InvalidAction(why)
+
+    def _ask_plain(self, policy: ArrayPolicy) -> Policy:
+        """Puts a decision to the plain function of the policy that decides now.
+
+        What it raises is told in its words. So is what it returns if that is no whole number:
+        compiled code cuts numbers to 64 bits.
+        """
         decision: Any = self.decision
         part = policy.parts[decision.kind] if isinstance(policy, Bundle) else policy
-        asked(part, decision)
-        raise fault_of(part, raised) from raised
+        action = asked(part, decision)
+        if not all(is_whole(one) for one in (action if isinstance(action, tuple) else (action,))):
+            self.apply(action)
+        return part
 
     def _play_on(self, run_on: Any, codes: tuple[Any, ...]) -> int:
         """Lets the kernel decide by compiled policies; signals are heard meanwhile."""
@@ -183,9 +205,12 @@ def compiled_step(function: Any, *types: Any) -> Any:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number that a kernel can take."""
+    """Whether a value is a whole number that a kernel can take.
+
+    The lowest of 64 bits is none: it is what compiled code makes of infinity and of NaN.
+    """
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return -(2**63) <= int(value) < 2**63
+        return LOWEST < int(value) < 2**63
     return False
 
 

@@ -89,6 +89,7 @@ def _allowed(kind: str, context: dict[str, Any], message: str) -> str:
         "int_type": "a whole number",
         "int_parsing": "a whole number",
         "int_from_float": "a whole number",
+        "int_parsing_size": "a whole number of fewer digits",
         "float_type": "a number",
         "float_parsing": "a number",
         "finite_number": "a finite number",
@@ -151,5 +152,8 @@ def _as_written(problem: dict[str, Any]) -> list[str | int]:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write numbers of thousands of digits
+        return "a number of very many digits"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import dis
 import inspect
-import re
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 
-from cloudarena.blame import WRITES, policy_error, written_place
+from cloudarena.blame import WRITES, line_of_write, named_lines, policy_error, written_place
 from cloudarena.engine.checked import CannotCompile, checked, parts_of
 from cloudarena.engine.code_cache import fingerprint, used_values
 from cloudarena.engine.compiled import compiled_as
@@ -66,11 +64,12 @@ def _compiled(name: str, function: Any, signature: Any, stamp: str) -> Any:
     except CannotCompile as error:
         return _said(function, error)
     except Exception as error:
-        line = _line(function, error)
-        if "readonly" in str(error) and not _own_arrays(function):
-            place = written_place(function.__code__.co_filename, line)
-            return policy_error(name, place, WRITES)
-        return _said(function, CannotCompile(_reason(function), line))
+        file = function.__code__.co_filename
+        line = line_of_write(error, file)
+        if line is not None and not _own_arrays(function):
+            return policy_error(name, written_place(file, line), WRITES)
+        named = named_lines(str(error), file)
+        return _said(function, CannotCompile(_reason(function), named[-1] if named else None))
 
 
 def _with_return_type(function: Any, signature: Any, stamp: str) -> Any:
@@ -92,7 +91,7 @@ def _with_return_type(function: Any, signature: Any, stamp: str) -> Any:
 
 def _is_whole(kind: Any) -> bool:
     """Whether a type holds whole numbers that are the same in 64 bits with a sign."""
-    return isinstance(kind, numba.types.Integer) and kind != numba.types.uint64
+    return isinstance(kind, numba.types.Integer) and (kind.signed or kind.bitwidth < 64)
 
 
 def _said(function: Any, error: CannotCompile) -> CannotCompile:
@@ -100,15 +99,6 @@ def _said(function: Any, error: CannotCompile) -> CannotCompile:
     code = function.__code__
     place = written_place(code.co_filename, error.line or code.co_firstlineno)
     return CannotCompile(f"{place}: {error.words}", error.line)
-
-
-def _line(function: Any, error: Exception) -> int:
-    """The line of the user's file that an error of Numba names last; else that of the function."""
-    file, line = Path(function.__code__.co_filename).name, function.__code__.co_firstlineno
-    for path, number in re.findall(r'(?:File "| at )([^"\n]+?)(?:", line | \()(\d+)', str(error)):
-        if Path(path).name == file:
-            line = int(number)
-    return line
 
 
 def _reason(function: Any) -> str:
