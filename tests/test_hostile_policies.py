@@ -160,3 +160,65 @@ def test_code_that_was_kept_under_other_rules_is_not_taken(monkeypatch, tmp_path
     assert [found(), found()] == [0, 1]
     monkeypatch.setattr(checked_module, "rules", lambda: "others")
     assert [found(), found()] == [0, 1]
+
+
+FORMS = """import functools
+
+def first(pms, vm, rng):
+    for m in range(len(pms.valid)):
+        if pms.valid[m]:
+            return m
+    return -2
+
+def last(settings, pms, vm, rng):
+    return first(pms, vm, rng)
+
+class Chooser:
+    def __call__(self, pms, vm, rng):
+        return first(pms, vm, rng)
+
+partial = functools.partial(last, {"any": 1})
+chooser = Chooser()
+"""
+
+
+@pytest.mark.parametrize("name", ["partial", "chooser", "Chooser"])
+def test_what_is_called_with_arrays_may_be_any_callable(tmp_path, name) -> None:
+    path = tmp_path / "forms.py"
+    path.write_text(FORMS)
+    found = cloudarena.simulate("vm/toy", f"{path}:{name}")
+    assert found.metrics == cloudarena.simulate("vm/toy", "first-fit").metrics
+
+
+def test_an_object_with_defaults_takes_decisions() -> None:
+    class Mine:
+        def __call__(self, decision, weight=1.0, other=2.0):
+            return int(decision.valid.argmax()) if decision.valid.any() else -2
+
+    found = cloudarena.simulate("vm/toy", Mine())
+    assert found.metrics == cloudarena.simulate("vm/toy", "first-fit").metrics
+
+
+ODD = {
+    "async def mine(pms, vm, rng):\n    return 0": "action <coroutine object mine at .* is not",
+    "def mine(pms, vm, rng):\n    yield 0": "action <generator object mine at .* is not",
+    "def mine(pms, vm, *, rng):\n    return 0": r"mine\(pms, vm, \*, rng\) is not allowed",
+    "import numpy\ndef mine(decision):\n    return numpy.zeros((30, 30))": r"action array\(.*is not",
+    "class A:\n    def __repr__(self):\n        1 / 0\ndef mine(decision):\n    return A()": (
+        "action a value of the type A is not allowed"
+    ),
+    "def mine(decision):\n    raise BaseException('odd')": r"mine\.py:2\): BaseException: odd",
+    "class A(Exception):\n    __str__ = None\ndef mine(decision):\n    raise A": r"mine\.py:4\): A$",
+    "def mine(decision):\n    raise ValueError('\\x1b[31m')": r"ValueError: \?\[31m",
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("text", ODD)
+def test_odd_policies_end_in_one_line(tmp_path, text) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    words = said(lambda: cloudarena.simulate("vm/toy", f"{path}:mine"))
+    assert re.search(ODD[text], words), words
+    assert "\n" not in words
+    assert len(words) < 500

@@ -13,8 +13,8 @@ from typing import Any
 
 from cloudarena.errors import CloudarenaError, Ended, PolicyError
 
-FAULTS = (Exception, SystemExit, GeneratorExit)
-"""What a policy can raise by itself; an interrupt by the user is not its fault."""
+FAULTS = BaseException
+"""What a policy can raise by itself: anything, see ``fault_of``."""
 WRITES = "it writes to an array that it is shown: those are read-only"
 READ_ONLY = (
     "assignment destination is read-only",
@@ -52,9 +52,11 @@ def blamed(policy: Any, name: str | None = None) -> Iterator[None]:
 def fault_of(policy: Any, error: BaseException, name: str | None = None) -> BaseException:
     """The PolicyError for what a policy raised; the error itself if it is none of a user's.
 
+    An interrupt by the user is not the policy's fault.
+
     Its ``details`` are the whole traceback, which comes along from other processes too.
     """
-    if isinstance(error, (CloudarenaError, Ended)) or is_built_in(policy):
+    if isinstance(error, (CloudarenaError, Ended, KeyboardInterrupt)) or is_built_in(policy):
         return error
     fault = policy_error(name or name_of(policy), place_of(policy, error), words_of(error))
     fault.details = "".join(traceback.format_exception(error))
@@ -68,7 +70,11 @@ def policy_error(name: str, place: str, words: str) -> PolicyError:
 
 def words_of(error: BaseException) -> str:
     """What went wrong, on one line."""
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # of a class of the user's
+        text = ""
+    text = "".join(letter if letter.isprintable() else "?" for letter in text)
     if is_of_compiler(error):  # a function that the user compiles, called by one that is not
         written = any(words in text for words in COMPILER_READ_ONLY)
         return WRITES if written else "it calls a function here that cannot be compiled"

@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from cloudarena.blame import FAULTS, asked, fault_of
+from cloudarena.blame import asked, fault_of
 from cloudarena.contract import Policy, RecordLevel, Scenario, Simulation
 from cloudarena.engine.compiled import compiled_as
 from cloudarena.engine.interrupts import Interrupted, apart, make_flag
@@ -152,7 +152,7 @@ class CompiledRun(Simulation):
             self._lost = not interrupt.ended or interrupt.value not in (self.deciding, self.ended)
             self._status = None if self._lost else int(interrupt.value)
             raise interrupt.signal from None
-        except FAULTS as error:
+        except Exception as error:
             raise _PolicyRaised(error) from error
 
     def _state(self) -> tuple[Any, ...]:

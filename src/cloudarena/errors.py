@@ -151,9 +151,20 @@ def _as_written(problem: dict[str, Any]) -> list[str | int]:
     return location
 
 
-def _short(value: Any) -> str:
+def one_line(value: Any) -> str:
+    """A value as Python writes it, on one line; whatever its class says of itself."""
     try:
-        text = repr(value)
-    except ValueError:  # Python does not write numbers of thousands of digits
-        return "a number of very many digits"
+        return " ".join(repr(value).split())
+    except Exception:  # numbers of thousands of digits are not written either
+        return f"a value of the type {type(value).__name__}"
+
+
+def written_action(action: Any) -> str:
+    """What a policy returned, short enough to read."""
+    text = one_line(action)
+    return text if len(text) <= LONGEST_WORD else f"{text[:100]}...{text[-40:]}"
+
+
+def _short(value: Any) -> str:
+    text = one_line(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -21,6 +21,8 @@ from cloudarena.engine.checked import CannotCompile, checked, parts_of
 from cloudarena.engine.code_cache import fingerprint, used_values
 from cloudarena.engine.compiled import compiled_as
 
+NO_FUNCTION = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+"""Flags of code that does not run when it is called."""
 KEPT = 256
 """How many functions of users a process keeps compiled."""
 PLAIN = (bool, int, float, complex, str, bytes, tuple, np.generic, np.ndarray, np.dtype, type)
@@ -40,6 +42,8 @@ def users_code(name: str, function: Callable[..., Any], signature: Any) -> Any:
     Raises CannotCompile with words and place in ``str``; PolicyError if it writes to what it is
     shown.
     """
+    if function.__code__.co_flags & NO_FUNCTION:  # Numba would run a coroutine as a function
+        raise _said(function, CannotCompile("it is no plain function"))
     try:
         stamp = " ".join(_lines(function.__code__))
         key = fingerprint(function, {"lines": stamp}), function.__code__.co_filename, signature
@@ -104,8 +108,6 @@ def _said(function: Any, error: CannotCompile) -> CannotCompile:
 def _reason(function: Any) -> str:
     """Why a function cannot be compiled, as far as a look at it tells."""
     code = function.__code__
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
-        return "it is no plain function"
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME":
             return f"it imports {step.argval}"

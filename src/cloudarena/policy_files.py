@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cloudarena.blame import FAULTS, words_of
-from cloudarena.errors import PolicyError, nearest
+from cloudarena.errors import Ended, PolicyError, nearest
 from cloudarena.yaml_text import parse_yaml
 
 
@@ -44,6 +44,8 @@ def load_function(path: Path, name: str) -> Any:
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)
+    except (KeyboardInterrupt, Ended):
+        raise
     except FAULTS as error:
         raise _not_loaded(path, error) from error
     if not hasattr(module, name):
