@@ -203,12 +203,12 @@ ODD = {
     "async def mine(pms, vm, rng):\n    return 0": "action <coroutine object mine at .* is not",
     "def mine(pms, vm, rng):\n    yield 0": "action <generator object mine at .* is not",
     "def mine(pms, vm, *, rng):\n    return 0": r"mine\(pms, vm, \*, rng\) is not allowed",
-    "import numpy\ndef mine(decision):\n    return numpy.zeros((30, 30))": r"action array\(.*is not",
+    "import numpy\ndef mine(decision):\n    return numpy.zeros((30, 30))": r"action array\(",
     "class A:\n    def __repr__(self):\n        1 / 0\ndef mine(decision):\n    return A()": (
         "action a value of the type A is not allowed"
     ),
     "def mine(decision):\n    raise BaseException('odd')": r"mine\.py:2\): BaseException: odd",
-    "class A(Exception):\n    __str__ = None\ndef mine(decision):\n    raise A": r"mine\.py:4\): A$",
+    "class A(Exception):\n    __str__ = None\ndef mine(decision):\n    raise A": r"py:4\): A$",
     "def mine(decision):\n    raise ValueError('\\x1b[31m')": r"ValueError: \?\[31m",
 }
 

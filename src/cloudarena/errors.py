@@ -159,7 +159,7 @@ def one_line(value: Any) -> str:
         return f"a value of the type {type(value).__name__}"
 
 
-def written_action(action: Any) -> str:
+def written(action: Any) -> str:
     """What a policy returned, short enough to read."""
     text = one_line(action)
     return text if len(text) <= LONGEST_WORD else f"{text[:100]}...{text[-40:]}"

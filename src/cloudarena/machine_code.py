@@ -95,7 +95,8 @@ def _with_return_type(function: Any, signature: Any, stamp: str) -> Any:
 
 def _is_whole(kind: Any) -> bool:
     """Whether a type holds whole numbers that are the same in 64 bits with a sign."""
-    return isinstance(kind, numba.types.Integer) and (kind.signed or kind.bitwidth < 64)
+    is_integer = isinstance(kind, numba.types.Integer)
+    return is_integer and bool(getattr(kind, "signed", False) or getattr(kind, "bitwidth", 64) < 64)
 
 
 def _said(function: Any, error: CannotCompile) -> CannotCompile:

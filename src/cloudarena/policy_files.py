@@ -35,7 +35,9 @@ def settings_of(name: str, settings: list[str], known: list[str]) -> dict[str, A
 def load_function(path: Path, name: str) -> Any:
     """A name from a Python file of the user's."""
     if not path.is_file():
-        raise PolicyError(f"policy: {path} {'is not a file' if path.exists() else 'does not exist'}")
+        raise PolicyError(
+            f"policy: {path} {'is not a file' if path.exists() else 'does not exist'}"
+        )
     module_name = f"cloudarena_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:

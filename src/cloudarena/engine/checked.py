@@ -368,7 +368,7 @@ def _has_output(value: Any, kinds: dict[str, Any]) -> bool:
     if any(name == "out" for name, _ in value.kws):
         return True
     try:
-        names = list(inspect.signature(function).parameters)  # type: ignore[arg-type]
+        names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return False  # of C, such as np.dot: Numba looks at its sizes
     return "out" in names and given > names.index("out")
@@ -412,7 +412,7 @@ def _is_too_large(value: Any, kinds: dict[str, Any]) -> bool:
     """Whether written numbers make one that compiled code would cut, such as ``2**70``."""
     if not (isinstance(value, ir.Expr) and value.op == "binop"):
         return False
-    sides = [kinds.get(side.name) for side in (value.lhs, value.rhs)]
+    sides: list[Any] = [kinds.get(side.name) for side in (value.lhs, value.rhs)]
     if not all(isinstance(side, numba_types.IntegerLiteral) for side in sides):
         return False
     left, right = (int(side.literal_value) for side in sides)

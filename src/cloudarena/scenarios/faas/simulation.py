@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked, read_only
 from cloudarena.contract import RecordLevel
-from cloudarena.errors import InvalidAction, written_action
+from cloudarena.errors import InvalidAction, written
 from cloudarena.policies import ArrayPolicy, Bundle
 from cloudarena.scenarios.faas import kernel
 from cloudarena.scenarios.faas.build import build_world
@@ -160,7 +160,7 @@ class FaasSimulation(CompiledRun):
         if not is_whole(action):
             placing = self.world.clock[0]["pending"] == kernel.PLACE
             wanted = "the number of a node, or -1" if placing else "a number of replicas"
-            raise InvalidAction(f"action {written_action(action)} is not allowed: {wanted}")
+            raise InvalidAction(f"action {written(action)} is not allowed: {wanted}")
         status = self._act(self.world, int(action))
         self._go_on(self._with_room(status))
 
