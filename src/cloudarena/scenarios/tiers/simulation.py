@@ -298,8 +298,7 @@ class TiersSimulation(Simulation):
         if not good:
             raise InvalidAction(
                 f"action {written(action)} is not allowed: whole numbers of fat and thin VMs "
-                f"for each of "
-                f"{len(names)} tiers"
+                f"for each of {len(names)} tiers"
             )
         for tier, name in enumerate(names):
             for size, kind in enumerate(SIZES):
