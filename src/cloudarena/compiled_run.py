@@ -18,9 +18,6 @@ from cloudarena.engine.streams import stream
 from cloudarena.errors import CloudarenaError, InvalidAction
 from cloudarena.policies import ArrayPolicy, Bundle, PolicyBook
 
-LOWEST = -(2**63)
-"""The lowest whole number of 64 bits."""
-
 
 class CompiledRun(Simulation):
     """What the runs of all scenarios with array policies share: stepping, and playing compiled.
@@ -205,12 +202,9 @@ def compiled_step(function: Any, *types: Any) -> Any:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number that a kernel can take.
-
-    The lowest of 64 bits is none: it is what compiled code makes of infinity and of NaN.
-    """
+    """Whether a value is a whole number that a kernel can take."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return LOWEST < int(value) < 2**63
+        return -(2**63) <= int(value) < 2**63
     return False
 
 

@@ -50,8 +50,6 @@ NOT_ARRIVED, WAITING, RUNNING, COMPLETED, FAILED, REFUSED, KILLED, STARTING = ra
 
 REFUSE = -1
 """The action that turns a request away. ``-1 - n`` puts it off by n delays."""
-NO_NUMBER = -(2**63)
-"""What compiled code makes of infinity: no action, though it would put off for very long."""
 
 ENDED, DECIDE, LOG_FULL, NO_SUCH_MACHINE, NOT_VALID = range(5)
 """Where a run stands; the last two are actions that are not allowed."""
@@ -649,7 +647,7 @@ def act(world: World, action: int) -> int:
     if is_full(world.decisions):
         return LOG_FULL
     clock.action = action
-    if action >= len(world.fleet.cores) or action == NO_NUMBER:
+    if action >= len(world.fleet.cores):
         return NO_SUCH_MACHINE
     if action >= 0 and not has_room(world, vm, action):
         return NOT_VALID
