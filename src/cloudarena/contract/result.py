@@ -63,8 +63,10 @@ class Result:
             whole = [
                 key for key, one in self.tables.items() if history_of_the_whole(one) is not None
             ]
-            there = ", ".join([*known, *whole]) or "none: run with record='full'"
-            raise CloudarenaError(f"series {name!r} was not recorded; there is {there}")
+            there = ", ".join([*known, *whole]) or "none"
+            raise CloudarenaError(
+                f"series {name!r} was not recorded; there is {there}; record='full' keeps more"
+            )
         keys, columns = table.column_names[: 1 + members], table.column_names[1 + members :]
         for attribute in attributes or ():
             if attribute not in columns:
