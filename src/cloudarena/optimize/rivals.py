@@ -11,11 +11,11 @@ seen before and designs err independently, a rival that was unlucky early stays 
 is ``1 - sum of 2 p_i``, which is less (0.24 for three equals without allocation).
 
 Where designs err unequally, that is not enough by a single objective: if the best one is known well
-and m equals of it are noisy, the luckiest of these is chosen, in all but 1 of 2^m cases. So for a
-rival that is better known than the chosen one 2 p_i is multiplied by the number of designs that
-luck might have put before it, N_i (the sum of their p-values), to the power
-``(v_b - v_i) / (v_b + v_i)``, with the variances v of the two means: nothing where they are known
-equally well, all of N_i where the rival is known exactly.
+and m equals of it are noisy, the luckiest of these is chosen, in all but 1 of 2^m cases. So each
+p_i is multiplied by ``N_i^w``: N_i is the number of designs that luck might have put before rival i
+(the sum of ``min(2 p, 1)`` over the p-values of those), and w is ``(v_b - v) / (v_b + v)`` with the
+variance v_b of the mean of the chosen one and that of the rival that is known best, v, at its upper
+99 % limit: 0 where designs err alike, as far as can be told, and 1 where a rival is known exactly.
 
 **With a margin** that is not enough either: if a thousand designs are a little worse than the
 margin allows, the luckiest of them is chosen again and again, and no rival looks better. But the
@@ -46,8 +46,10 @@ from cloudarena.optimize.moments import Moments, own_squares
 from cloudarena.optimize.rounds import ties_of
 from cloudarena.optimize.within import Within
 
-NEGLIGIBLE = 1e-6
-"""Chances, all together, that need not be corrected."""
+NEGLIGIBLE = 0.05
+"""Chances times designs, that need not be corrected for luck."""
+SURELY = 0.99
+"""How surely a rival is known better than the chosen design before that counts."""
 
 
 class Evidence(NamedTuple):
@@ -137,21 +139,27 @@ def probability_of_best(
 
 
 def _times_lucky(seen: Evidence, chosen: int, chances: Floats) -> Floats:
-    """By what the p-value of each rival is multiplied, since the chosen one is known less well."""
-    from scipy.special import ndtr
+    """By what the p-value of each rival is multiplied, if one is known better than the chosen."""
+    from scipy.special import fdtri, ndtr
 
-    variance = _own_variance(seen)
-    both = variance + variance[chosen]
-    power = np.maximum(variance[chosen] - variance, 0.0) / np.where(both > 0.0, both, 1.0)
     times = np.ones(len(chances))
+    rivals = np.flatnonzero(len(chances) * chances > NEGLIGIBLE)
+    variance = _own_variance(seen)
+    freedom = np.maximum(seen.moments.counts - 1.0, 1.0)
+    at_most = variance[rivals] * fdtri(freedom[chosen], freedom[rivals], SURELY)
+    both = variance[chosen] + at_most
+    apart = np.divide(variance[chosen] - at_most, both, out=np.zeros_like(both), where=both > 0.0)
+    power = float(apart.max(initial=0.0))
+    if power <= 0.0:
+        return times
     mean = seen.moments.mean[:, 0]
-    for place in np.flatnonzero((power > 0.0) & (len(chances) * chances > NEGLIGIBLE)).tolist():
+    for place in rivals.tolist():
         error = np.sqrt(variance + variance[place])
         gap = mean - mean[place]
         with np.errstate(divide="ignore", invalid="ignore"):
-            before = np.where(error > 0.0, ndtr(-gap / error), gap < 0.0)
+            before = np.where(error > 0.0, np.minimum(2.0 * ndtr(-gap / error), 1.0), gap < 0.0)
         before[place] = 0.0
-        times[place] = max(float(before.sum()), 1.0) ** power[place]
+        times[place] = max(float(before.sum()), 1.0) ** power
     return times
 
 

@@ -188,8 +188,8 @@ def _if_nothing_varies(problem: Problem, losses: Moments) -> str:
         if same
     ]
     return (
-        f"No replication of any design differed from another in {' and '.join(names)}: what is said "
-        "of it holds if that is so in those not seen."
+        f"No replication of any design differed from another in {' and '.join(names)}: what is "
+        "said of it holds if that is so in those not seen."
     )
 
 
