@@ -6,6 +6,7 @@ from scipy.stats import skew, t
 
 from cloudarena.optimize import monte_carlo, ocba, successive_halving
 from cloudarena.optimize.moments import Moments, moments_of, skewness_of
+from cloudarena.optimize.ocba import ocba_allocation
 from cloudarena.optimize.problem import Problem, read_objectives
 from cloudarena.optimize.selection import intervals
 
@@ -101,16 +102,11 @@ def test_what_never_differed_is_said_to_count_as_equal():
     )
 
 
-@pytest.mark.parametrize("common", [False, True])
-def test_allocation_among_designs_whose_means_are_all_equal(common):
+def test_allocation_among_designs_whose_means_are_all_equal():
     """Counts often are: gaps of nothing made the shares infinite, and the run ended in an error."""
-
-    def coins(rng, truth):
-        return np.roll([0.0, 1.0], int(rng.integers(2)))
-
-    for seed in range(20):
-        problem = Drawn(np.full(2, 0.5), coins, seed, common)
-        assert ocba(problem, evaluations=60, first=2).evaluations == 60
+    given = ocba_allocation([1.0, 1.0, 1.0], [2.0, 8.0, 18.0], [2, 2, 2], 10)
+    assert given.sum() == 10
+    assert (given >= 0).all()
 
 
 def test_what_never_varied_among_what_does_has_an_interval():
@@ -162,10 +158,11 @@ def test_intervals_reach_farther_to_the_side_of_the_long_tail():
 @pytest.mark.parametrize("method", [monte_carlo, ocba, successive_halving])
 def test_the_interval_of_a_chosen_design_with_skewed_noise(method):
     inside = []
-    for seed in range(150):
-        truth = np.random.default_rng(seed).uniform(0.0, 1.0, 16)
-        selection = method(Drawn(truth, exponential, seed), evaluations=320)
+    for seed in range(200):
+        truth = np.random.default_rng(seed).uniform(0.0, 0.1, 3)
+        selection = method(Drawn(truth, exponential, seed), evaluations=36)
         place = selection.estimates.designs.tolist().index(selection.best)
         low, high = selection.estimates.low[place, 0], selection.estimates.high[place, 0]
         inside.append(low <= truth[selection.best] <= high)
-    assert np.mean(inside) >= 0.95 - 2.0 * (0.95 * 0.05 / 150) ** 0.5
+    # It was 0.85 with Monte Carlo and OCBA.
+    assert np.mean(inside) >= 0.95 - 2.0 * (0.95 * 0.05 / 200) ** 0.5
