@@ -104,9 +104,13 @@ def test_what_never_differed_is_said_to_count_as_equal():
 
 def test_allocation_among_designs_whose_means_are_all_equal():
     """Counts often are: gaps of nothing made the shares infinite, and the run ended in an error."""
-    given = ocba_allocation([1.0, 1.0, 1.0], [2.0, 8.0, 18.0], [2, 2, 2], 10)
+    with np.errstate(over="raise", invalid="raise"):
+        given = ocba_allocation([1.0, 1.0, 1.0], [2.0, 8.0, 18.0], [2, 2, 2], 10)
     assert given.sum() == 10
     assert (given >= 0).all()
+    for seed in range(60):
+        problem = Drawn(np.full(4, 0.4), yes_or_no, seed, common_random_numbers=True)
+        assert ocba(problem, evaluations=80, first=5).evaluations <= 80
 
 
 def test_what_never_varied_among_what_does_has_an_interval():

@@ -179,13 +179,13 @@ def select(
 
 def _if_nothing_varies(problem: Problem, losses: Moments) -> str:
     """What to say where no design was ever seen to vary; rare events look like that too."""
-    constant = ~losses.squares.any(axis=0)
-    if not constant.any() or losses.counts.max() < 2:
+    varies = losses.squares.any(axis=0).tolist()
+    if all(varies) or losses.counts.max() < 2:
         return ""
     names = [
         objective.name
-        for objective, same in zip(problem.objectives, constant.tolist(), strict=True)
-        if same
+        for objective, differs in zip(problem.objectives, varies, strict=True)
+        if not differs
     ]
     return (
         f"No replication of any design differed from another in {' and '.join(names)}: what is "
