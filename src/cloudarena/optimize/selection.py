@@ -179,14 +179,10 @@ def select(
 
 def _if_nothing_varies(problem: Problem, losses: Moments) -> str:
     """What to say where no design was ever seen to vary; rare events look like that too."""
-    varies = losses.squares.any(axis=0).tolist()
-    if all(varies) or losses.counts.max() < 2:
+    varies = np.any(losses.squares > 0.0, axis=0)
+    if np.all(varies) or losses.counts.max() < 2:
         return ""
-    names = [
-        objective.name
-        for objective, differs in zip(problem.objectives, varies, strict=True)
-        if not differs
-    ]
+    names = [problem.objectives[k].name for k in np.flatnonzero(~varies).tolist()]
     return (
         f"No replication of any design differed from another in {' and '.join(names)}: what is "
         "said of it holds if that is so in those not seen."
