@@ -7,7 +7,9 @@ import numpy as np
 from cloudarena.contract import Metric, TradeOff
 from cloudarena.experiments.comparison import Comparison
 
-SHARE = Metric("unserved_share", "part of the requests that was not served", "lower", highlight=True)
+SHARE = Metric(
+    "unserved_share", "part of the requests that was not served", "lower", highlight=True
+)
 COST = Metric("cost_usd", "what it costs", "lower", highlight=True)
 PROFIT = Metric("profit_usd", "what it earns", "higher", highlight=True)
 TIME = Metric("response_s", "how long it takes", "lower", highlight=True)
