@@ -62,7 +62,7 @@ GENERATORS = {
         for shape in ("montage", "cybershake", "epigenomics", "inspiral", "sipht", "layered")
     ],
 }
-FORWARD = [[0.0, 0.9, 0.0], [0.0, 0.0, 0.8], [0.0, 0.0, 0.0]]
+FORWARD = [0.9, 0.8]
 RATES = [[30.0, 20.0], [25.0, 16.0], [40.0, 26.0]]
 
 
