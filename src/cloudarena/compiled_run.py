@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from cloudarena.blame import FAULTS, asked, fault_of
+from cloudarena.blame import asked, fault_of
 from cloudarena.contract import Policy, RecordLevel, Scenario, Simulation
 from cloudarena.engine.compiled import compiled_as
 from cloudarena.engine.interrupts import Interrupted, apart, make_flag
@@ -103,10 +103,12 @@ class CompiledRun(Simulation):
                 status = self._play_on(run_on, codes)
         except _PolicyRaised as fault:
             raised = fault.error
-        if raised is None:
-            self._go_on(status)
-        else:
+        if raised is not None:
             self._repeat(policy, raised)
+        elif status in (self.ended, self.deciding):
+            self._status = status
+        else:
+            self._refuse(policy, status)
 
     def _repeat(self, policy: ArrayPolicy, raised: BaseException) -> None:
         """Puts the decision at which compiled code raised something to the plain function.
@@ -115,10 +117,27 @@ class CompiledRun(Simulation):
         since, what was raised is told.
         """
         self._status = self.deciding
+        raise fault_of(self._ask_plain(policy), raised) from raised
+
+    def _refuse(self, policy: ArrayPolicy, status: int) -> None:
+        """Says why the last action of a compiled policy is not allowed."""
+        self._status = self.deciding
+        why = self._why_not(status)
+        self._ask_plain(policy)
+        raise InvalidAction(why)
+
+    def _ask_plain(self, policy: ArrayPolicy) -> Policy:
+        """Puts a decision to the plain function of the policy that decides now.
+
+        What it raises is told in its words. So is what it returns if that is no whole number:
+        compiled code cuts numbers to 64 bits.
+        """
         decision: Any = self.decision
         part = policy.parts[decision.kind] if isinstance(policy, Bundle) else policy
-        asked(part, decision)
-        raise fault_of(part, raised) from raised
+        action = asked(part, decision)
+        if not all(is_whole(one) for one in (action if isinstance(action, tuple) else (action,))):
+            self.apply(action)
+        return part
 
     def _play_on(self, run_on: Any, codes: tuple[Any, ...]) -> int:
         """Lets the kernel decide by compiled policies; signals are heard meanwhile."""
@@ -130,7 +149,7 @@ class CompiledRun(Simulation):
             self._lost = not interrupt.ended or interrupt.value not in (self.deciding, self.ended)
             self._status = None if self._lost else int(interrupt.value)
             raise interrupt.signal from None
-        except FAULTS as error:
+        except Exception as error:
             raise _PolicyRaised(error) from error
 
     def _state(self) -> tuple[Any, ...]:

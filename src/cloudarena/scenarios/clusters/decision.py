@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloudarena.compiled_run import read_only
-from cloudarena.errors import InvalidAction
+from cloudarena.errors import InvalidAction, written
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.clusters.simulation import ClustersSimulation
@@ -159,7 +159,7 @@ def check_plan(run: ClustersSimulation, action: Any) -> Plan:
         good = False
     if not good:
         raise InvalidAction(
-            f"action {action!r} is not allowed: a Plan of whole numbers of VMs for each of "
+            f"action {written(action)} is not allowed: a Plan of whole numbers of VMs for each of "
             f"{len(scenario.classes)} classes, a length in seconds, and evaluations"
         )
     for one, number in zip(scenario.classes, shares, strict=True):

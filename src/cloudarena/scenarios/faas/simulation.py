@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.compiled_run import CompiledRun, compiled_step, locked, read_only
+from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked, read_only
 from cloudarena.contract import RecordLevel
-from cloudarena.errors import InvalidAction
+from cloudarena.errors import InvalidAction, written
 from cloudarena.policies import ArrayPolicy, Bundle
 from cloudarena.scenarios.faas import kernel
 from cloudarena.scenarios.faas.build import build_world
@@ -157,11 +157,11 @@ class FaasSimulation(CompiledRun):
         """Places the replica, or sets the number of replicas."""
         if not self.is_deciding:
             raise InvalidAction("the run has ended: there is nothing to decide")
-        if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
+        if not is_whole(action):
             placing = self.world.clock[0]["pending"] == kernel.PLACE
             wanted = "the number of a node, or -1" if placing else "a number of replicas"
-            raise InvalidAction(f"action {action!r} is not allowed: {wanted}")
-        status = self._act(self.world, max(min(int(action), 2**62), -(2**62)))
+            raise InvalidAction(f"action {written(action)} is not allowed: {wanted}")
+        status = self._act(self.world, int(action))
         self._go_on(self._with_room(status))
 
     def parameters_of(self, chosen: ArrayPolicy) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.index import LOWEST, put, put_number
-from cloudarena.errors import InvalidAction, PolicyError
+from cloudarena.errors import InvalidAction, PolicyError, written
 from cloudarena.policies import ArrayPolicy
 from cloudarena.scenarios.jobs import kernel, queue
 from cloudarena.scenarios.jobs.build import (
@@ -269,5 +269,6 @@ def _start_of(action: Any) -> tuple[int, int, int]:
         if all(is_whole(number) for number in numbers):
             return int(numbers[0]), int(numbers[1]), int(numbers[2])
     raise InvalidAction(
-        f"action {action!r} is not allowed: (task, machine), (task, machine, instances) or None"
+        f"action {written(action)} is not allowed: (task, machine), (task, machine, instances) "
+        "or None"
     )

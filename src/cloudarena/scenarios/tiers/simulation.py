@@ -13,7 +13,7 @@ from cloudarena.compiled_run import locked, read_only
 from cloudarena.contract import RecordLevel, Simulation
 from cloudarena.engine.interrupts import Interrupted, apart
 from cloudarena.engine.streams import stream
-from cloudarena.errors import InvalidAction
+from cloudarena.errors import InvalidAction, written
 from cloudarena.scenarios.tiers import fleet, kernel
 from cloudarena.scenarios.tiers.build import build_world, with_slots
 from cloudarena.scenarios.tiers.metrics import cost_usd, keeps_sla, measure
@@ -297,8 +297,8 @@ class TiersSimulation(Simulation):
             good = False
         if not good:
             raise InvalidAction(
-                f"action {action!r} is not allowed: whole numbers of fat and thin VMs for each of "
-                f"{len(names)} tiers"
+                f"action {written(action)} is not allowed: whole numbers of fat and thin VMs "
+                f"for each of {len(names)} tiers"
             )
         for tier, name in enumerate(names):
             for size, kind in enumerate(SIZES):

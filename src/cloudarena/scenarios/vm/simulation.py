@@ -13,7 +13,7 @@ import pyarrow as pa
 from cloudarena.compiled_run import CompiledRun, compiled_step, is_whole, locked
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.recorder import grown
-from cloudarena.errors import InvalidAction, PolicyError
+from cloudarena.errors import InvalidAction, PolicyError, written
 from cloudarena.policies import ArrayPolicy
 from cloudarena.scenarios.vm import kernel
 from cloudarena.scenarios.vm.build import build_world
@@ -156,5 +156,5 @@ def _whole_number(action: Any) -> int:
     if is_whole(action):
         return int(action)
     raise InvalidAction(
-        f"action {action!r} is not allowed: the number of a machine, postpone(n) or REFUSE"
+        f"action {written(action)} is not allowed: the number of a machine, postpone(n) or REFUSE"
     )

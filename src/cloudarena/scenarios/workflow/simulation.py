@@ -16,7 +16,7 @@ from cloudarena.contract import RecordLevel
 from cloudarena.engine.alarms import alarm_times
 from cloudarena.engine.calendar import with_capacity
 from cloudarena.engine.sharing import with_slots
-from cloudarena.errors import InvalidAction
+from cloudarena.errors import InvalidAction, written
 from cloudarena.scenarios.workflow import kernel
 from cloudarena.scenarios.workflow.build import build_world
 from cloudarena.scenarios.workflow.metrics import measure
@@ -225,5 +225,6 @@ def _placement(action: Any) -> tuple[int, int, float]:
         if is_whole(node) and is_whole(memory) and is_time:
             return int(node), int(memory), float(not_before)
     raise InvalidAction(
-        f"action {action!r} is not allowed: (node, memory in MB) or (node, memory, not_before)"
+        f"action {written(action)} is not allowed: (node, memory in MB) or "
+        "(node, memory, not_before)"
     )
