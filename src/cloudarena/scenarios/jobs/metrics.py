@@ -37,7 +37,7 @@ class Spans(NamedTuple):
     unit: Floats | float
     least: Floats | float
     """No span counts less, in its unit."""
-    count: int
+    total: int
     """How many there are in all, also of jobs that have not arrived."""
 
     def until(self, time: float) -> Floats:
@@ -154,7 +154,7 @@ def _minus_mean(of: Callable[[JobsRun], Spans]) -> Callable[[JobsRun], float]:
 
     def earned(run: JobsRun) -> float:
         spans = of(run)
-        return -float(spans.until(run.now + overtime_s(run)).sum()) / spans.count
+        return -float(spans.until(run.now + overtime_s(run)).sum()) / spans.total
 
     return earned
 
@@ -290,12 +290,13 @@ def _jain(values: Floats) -> float:
     better="higher",
     highlight=True,
     label="Fairness (Jain's index)",
-    reward=lambda run: _jain(_slowdowns(run).until(run.now + overtime_s(run))),
+    reward=lambda run: 0.0 if overtime_s(run) else _jain(_slowdowns(run).until(run.now)),
 )
 def fairness_jain(run: JobsRun) -> float:
     """Jain's index of the jobs' slowdowns, (sum s)^2 / (n sum s^2): 1 is equal for all.
 
-    It is undefined while a job has not finished.
+    It is undefined while a job has not finished. As a reward it counts these with the time so far,
+    and is 0, less than it can be, where jobs are left in the end.
     """
     return math.nan if _jobs_left(run) else _jain(_slowdowns(run).until(run.now))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
@@ -41,7 +41,7 @@ class JobsRun(KernelRun[JobsDecision]):
     scenario: JobsScenario
     world: World
     kernel = kernel
-    action_types = (numba.int64, numba.int64, numba.int64)
+    action_types: ClassVar[tuple[Any, ...]] = (numba.int64, numba.int64, numba.int64)
 
     def __init__(self, scenario: JobsScenario, seed: int, record: RecordLevel) -> None:
         self.workload = scenario.load_workload(seed)

@@ -3,7 +3,7 @@
 Each is one function of arrays that gives one start, ``(task, machine, instances)``, or NOTHING. It
 is asked again at the same instant until it gives NOTHING or nothing more fits. List policies take
 the first task of their queue that could start; their queues differ in the order. Ties go to the
-lower number.
+lower number or, with ``ties=random``, to any of the equals.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.random import Generator
 
 from cloudarena.base.arrays import Floats, Ints, locked
-from cloudarena.engine.compiled import lean
+from cloudarena.engine.compiled import compiled, lean
+from cloudarena.engine.ties import TIES, either
 from cloudarena.policies import Parameters, PolicyBook
 from cloudarena.scenarios.jobs.kernel.queue import (
     can_start,
@@ -123,23 +124,31 @@ def random(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> S
     return NOTHING
 
 
-@POLICIES.register("best-fit")
+@POLICIES.register("best-fit", parameters=TIES)
 def best_fit(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The earliest task that fits anywhere, on the machine with room and the least CPU free."""
-    best, least = 0, np.inf
+    best, least, equals = 0, np.inf, 0
     for m in range(len(machines.up)):
-        if machines.free[m, CPU] < least and fits(tasks, machines, tasks.first, m):
-            best, least = m, float(machines.free[m, CPU])
+        free = float(machines.free[m, CPU])
+        if free < least and fits(tasks, machines, tasks.first, m):
+            best, least, equals = m, free, 1
+        elif p.ties and free == least and fits(tasks, machines, tasks.first, m):
+            equals += 1
+            best = either(best, m, equals, rng)
     return as_many(tasks, machines, tasks.first, best)
 
 
-@POLICIES.register("worst-fit")
+@POLICIES.register("worst-fit", parameters=TIES)
 def worst_fit(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The earliest task that fits anywhere, one instance to the machine with the most CPU free."""
-    best, most = 0, -np.inf
+    best, most, equals = 0, -np.inf, 0
     for m in range(len(machines.up)):
-        if machines.free[m, CPU] > most and fits(tasks, machines, tasks.first, m):
-            best, most = m, float(machines.free[m, CPU])
+        free = float(machines.free[m, CPU])
+        if free > most and fits(tasks, machines, tasks.first, m):
+            best, most, equals = m, free, 1
+        elif p.ties and free == most and fits(tasks, machines, tasks.first, m):
+            equals += 1
+            best = either(best, m, equals, rng)
     return tasks.first, best, 1
 
 
@@ -213,14 +222,14 @@ def work_left(tasks: Tasks, machines: Machines, job: int) -> float:
     return work
 
 
-@POLICIES.register("tetris", needs=ESTIMATES)
+@POLICIES.register("tetris", needs=ESTIMATES, parameters={"weight": 1.0, **TIES})
 def tetris(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The best aligned pair of task and machine, less the work that is left of the task's job.
 
-    score = a - (mean a / mean p) p over the pairs that fit, with the alignment a of demand and
-    free capacity, both as shares of the machine, and the work p left of the job: instances times
-    duration times the sum of their shares of the cluster (Grandl et al., "Multi-resource packing
-    for cluster schedulers", SIGCOMM 2014, section 3.3, with their weight m = 1).
+    score = a - weight (mean a / mean p) p over the pairs that fit, with the alignment a of demand
+    and free capacity, both as shares of the machine, and the work p left of the job: instances
+    times duration times the sum of their shares of the cluster (Grandl et al., "Multi-resource
+    packing for cluster schedulers", SIGCOMM 2014, section 3.3, with their m as the weight).
     """
     left = np.zeros(len(tasks.ready))
     sum_a, sum_p = 0.0, 0.0
@@ -235,8 +244,8 @@ def tetris(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> S
                 if fits(tasks, machines, task, m):
                     sum_a += alignment(tasks, machines, task, m)
                     sum_p += left[k]
-    weight = sum_a / sum_p if sum_p > 0 else 0.0
-    best, best_task, best_machine = -np.inf, -1, -1
+    weight = p.weight * (sum_a / sum_p) if sum_p > 0 else 0.0
+    best, best_task, best_machine, equals = -np.inf, -1, -1, 0
     for k in range(len(tasks.ready)):
         task = tasks.ready[k]
         if can_start(tasks, machines, task):
@@ -244,7 +253,11 @@ def tetris(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> S
                 if fits(tasks, machines, task, m):
                     score = alignment(tasks, machines, task, m) - weight * left[k]
                     if score > best:
-                        best, best_task, best_machine = score, task, m
+                        best, best_task, best_machine, equals = score, task, m, 1
+                    elif p.ties and score == best:
+                        equals += 1
+                        if either(0, 1, equals, rng):
+                            best_task, best_machine = task, m
     return best_task, best_machine, 1
 
 
@@ -258,28 +271,33 @@ def dominant_share(held: Ints, total: Ints, owner: int) -> float:
     return share
 
 
-@lean
-def least_served(tasks: Tasks, machines: Machines, owner: Ints, held: Ints) -> Start:
+@compiled
+def least_served(
+    tasks: Tasks, machines: Machines, owner: Ints, held: Ints, any_of_equals: float, rng: Generator
+) -> Start:
     """One instance of the earliest fitting task of the owner with the least dominant share."""
-    best, least = -1, np.inf
+    best, least, equals = -1, np.inf, 0
     for task in tasks.ready:
         share = dominant_share(held, machines.total, owner[task])
         if share < least and can_start(tasks, machines, task):
-            best, least = task, share
+            best, least, equals = task, share, 1
+        elif any_of_equals and share == least and can_start(tasks, machines, task):
+            equals += 1
+            best = either(best, task, equals, rng)
     return best, first_machine(tasks, machines, best), 1
 
 
-@POLICIES.register("drf")
+@POLICIES.register("drf", parameters=TIES)
 def drf(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The job with the least dominant share goes next (dominant-resource fairness).
 
     One instance of its earliest task that fits, to the lowest-numbered machine with room. A job
     of which nothing fits is passed over (Ghodsi et al., "Dominant resource fairness", NSDI 2011).
     """
-    return least_served(tasks, machines, tasks.job, tasks.job_held)
+    return least_served(tasks, machines, tasks.job, tasks.job_held, p.ties, rng)
 
 
-@POLICIES.register("drf-users")
+@POLICIES.register("drf-users", parameters=TIES)
 def drf_users(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The user with the least dominant share goes next (dominant-resource fairness)."""
-    return least_served(tasks, machines, tasks.user, tasks.user_held)
+    return least_served(tasks, machines, tasks.user, tasks.user_held, p.ties, rng)
