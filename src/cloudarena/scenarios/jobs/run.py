@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numba
@@ -40,7 +41,7 @@ class JobsRun(KernelRun[JobsDecision]):
 
     scenario: JobsScenario
     world: World
-    kernel = kernel
+    kernel: ClassVar[ModuleType] = kernel
     action_types: ClassVar[tuple[Any, ...]] = (numba.int64, numba.int64, numba.int64)
 
     def __init__(self, scenario: JobsScenario, seed: int, record: RecordLevel) -> None:
