@@ -7,25 +7,27 @@ import numpy as np
 from cloudarena.contract import Metric, TradeOff
 from cloudarena.experiments.comparison import Comparison
 
-SHARE = Metric("unserved_share", "part of the requests that was not served", "lower")
-COST = Metric("cost_usd", "what it costs", "lower")
-PROFIT = Metric("profit_usd", "what it earns", "higher")
-TIME = Metric("response_s", "how long it takes", "lower")
-COUNT = Metric("requests", "how many arrived")
+SHARE = Metric(
+    "unserved_share", "part of the requests that was not served", "lower", highlight=True
+)
+COST = Metric("cost_usd", "what it costs", "lower", highlight=True)
+PROFIT = Metric("profit_usd", "what it earns", "higher", highlight=True)
+TIME = Metric("response_s", "how long it takes", "lower", highlight=True)
+COUNT = Metric("requests", "how many arrived", highlight=True)
 MEASURES = (SHARE, COST, PROFIT, TIME, COUNT)
 
 
 def scenario(headline="cost_usd", measures=MEASURES):
     """As much of a scenario as a comparison looks at."""
-    return SimpleNamespace(
+    kind = SimpleNamespace(
         name="fake",
-        kind="fake",
-        measures=measures,
+        metrics=measures,
         headline=headline,
         highlights=tuple(metric.name for metric in measures),
         unit_of_work="requests",
         trade_offs=(TradeOff("cost and time", "cost_usd", "response_s"),),
     )
+    return SimpleNamespace(name="fake", kind=kind)
 
 
 def made(names, headline="cost_usd", bounds=None, **rows):
