@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.base.arrays import is_whole, locked
-from cloudarena.base.errors import InvalidAction, PolicyError
+from cloudarena.base.errors import InvalidAction, PolicyError, written
 from cloudarena.contract import RecordLevel
 from cloudarena.contract.kernel_run import KernelRun, compiled_step
 from cloudarena.engine.calendar import with_capacity
@@ -73,7 +73,8 @@ class JobsRun(KernelRun[JobsDecision]):
             if all(is_whole(number) for number in numbers):
                 return int(numbers[0]), int(numbers[1]), int(numbers[2])
         raise InvalidAction(
-            f"action {action!r} is not allowed: (task, machine), (task, machine, instances) or None"
+            f"action {written(action)} is not allowed: (task, machine), (task, machine, instances) "
+            "or None"
         )
 
     @property

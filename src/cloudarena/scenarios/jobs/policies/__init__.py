@@ -3,6 +3,6 @@
 from cloudarena.scenarios.jobs.policies.backfilling import easy_backfilling
 from cloudarena.scenarios.jobs.policies.conservative import ConservativeBackfilling
 from cloudarena.scenarios.jobs.policies.mapping import BatchMapping
-from cloudarena.scenarios.jobs.policies.placement import POLICIES
+from cloudarena.scenarios.jobs.policies.placement import POLICIES, idle
 
-__all__ = ["POLICIES", "BatchMapping", "ConservativeBackfilling", "easy_backfilling"]
+__all__ = ["POLICIES", "BatchMapping", "ConservativeBackfilling", "easy_backfilling", "idle"]

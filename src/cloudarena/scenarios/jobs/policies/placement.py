@@ -15,6 +15,7 @@ from cloudarena.base.arrays import Floats, Ints, locked
 from cloudarena.engine.compiled import compiled, lean
 from cloudarena.engine.ties import TIES, either
 from cloudarena.policies import Parameters, PolicyBook
+from cloudarena.scenarios.jobs.decision import JobsDecision
 from cloudarena.scenarios.jobs.kernel.queue import (
     can_start,
     copies_that_fit,
@@ -301,3 +302,11 @@ def drf(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Star
 def drf_users(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The user with the least dominant share goes next (dominant-resource fairness)."""
     return least_served(tasks, machines, tasks.user, tasks.user_held, p.ties, rng)
+
+
+def idle(decision: JobsDecision) -> tuple[int, int] | None:
+    """Starts as little as it may, and as late: what no comparison may crown."""
+    if decision.may_wait:
+        return None
+    row, machine = np.argwhere(decision.fits)[0]
+    return int(decision.ready[row]), int(machine)
