@@ -3,76 +3,71 @@
 Each is one function of arrays that gives one start, ``(task, machine, instances)``, or NOTHING. It
 is asked again at the same instant until it gives NOTHING or nothing more fits. List policies take
 the first task of their queue that could start; their queues differ in the order. Ties go to the
-lower number.
+lower number or, with ``ties=random``, to any of the equals.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-import numba
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 
-from cloudarena.base.arrays import locked
-from cloudarena.engine.compiled import lean
-from cloudarena.engine.index import make_index
-from cloudarena.policies import PolicyBook
-from cloudarena.scenarios.jobs.queue import (
+from cloudarena.base.arrays import Floats, Ints, locked
+from cloudarena.engine.compiled import compiled, lean
+from cloudarena.engine.ties import TIES, either
+from cloudarena.policies import Parameters, PolicyBook
+from cloudarena.scenarios.jobs.decision import JobsDecision
+from cloudarena.scenarios.jobs.kernel.queue import (
     can_start,
     copies_that_fit,
     first_machine,
     fits,
     gang_fits,
 )
-from cloudarena.scenarios.jobs.state import CPU, ROW, Machines, Tasks
+from cloudarena.scenarios.jobs.policies.known import DURATIONS, ESTIMATES
+from cloudarena.scenarios.jobs.replay import Replay
+from cloudarena.scenarios.jobs.state import (
+    NOTHING,
+    Machines,
+    Resource,
+    Start,
+    Tasks,
+    idle_machines,
+)
 
-NOTHING = (-1, -1, 0)
-"""The action that starts nothing more at this instant."""
-
-Start = tuple[int, int, int]
-"""A task, a machine, and how many of the task's waiting instances begin there."""
+CPU = int(Resource.CPU)
 
 
-def signature() -> Any:
-    """The Numba signature of a policy: ``(int64, int64, int64)(Tasks, Machines, Generator)``."""
-    whole, real, flag = np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.bool_)
-    sizes = np.zeros((1, 4), np.int64)
+def shown() -> tuple[Tasks, Machines]:
+    """An example of what a policy is shown."""
+    whole, real = np.zeros(1, np.int64), np.zeros(1)
+    flag, sizes = np.zeros(1, np.bool_), np.zeros((1, 4), np.int64)
     tasks = Tasks(
         0, whole, whole, whole, real, whole, whole, whole, whole, sizes, real, real, real, flag,
         whole, sizes, sizes,
     )  # fmt: skip
-    machines = Machines(
-        0.0, sizes, sizes, real, flag, whole, whole, make_index(1, 4), whole, np.zeros(1, ROW)
-    )
-    return numba.types.UniTuple(numba.int64, 3)(
-        numba.typeof(locked(tasks)),
-        numba.typeof(locked(machines)),
-        numba.typeof(np.random.default_rng(0)),
-    )
+    return locked(tasks), locked(idle_machines(sizes, real, rows=1))
 
 
-policy = PolicyBook(
-    "jobs", signature, arguments=3, has_queue=True, knowable=("durations", "estimates")
-)
+POLICIES = PolicyBook("jobs", shown, returns=3, has_queue=True, knowable=(DURATIONS, ESTIMATES))
+POLICIES.replay(Replay)
 
 
-def by_duration(tasks: Tasks) -> NDArray[np.float64]:
+def by_duration(tasks: Tasks) -> Floats:
     """Shortest first."""
     return tasks.duration
 
 
-def by_duration_falling(tasks: Tasks) -> NDArray[np.float64]:
+def by_duration_falling(tasks: Tasks) -> Floats:
     """Longest first."""
     return -tasks.duration
 
 
-def by_path(tasks: Tasks) -> NDArray[np.float64]:
+def by_path(tasks: Tasks) -> Floats:
     """Longest path to the end of the job first."""
     return -tasks.path
 
 
-def by_weight(tasks: Tasks) -> NDArray[np.float64]:
+def by_weight(tasks: Tasks) -> Floats:
     """Most dependent work first."""
     return -tasks.weight
 
@@ -89,14 +84,14 @@ def first_of_queue(tasks: Tasks, machines: Machines) -> Start:
     return as_many(tasks, machines, tasks.first, first_machine(tasks, machines, tasks.first))
 
 
-@policy("first-fit")
-def first_fit(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("first-fit")
+def first_fit(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The earliest task that fits anywhere, on the lowest-numbered machine with room."""
     return first_of_queue(tasks, machines)
 
 
-@policy("fcfs")
-def fcfs(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("fcfs")
+def fcfs(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """Strictly in order: while the earliest task does not fit, nothing else starts."""
     task = tasks.ready[0]
     if not can_start(tasks, machines, task):
@@ -104,8 +99,8 @@ def fcfs(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     return as_many(tasks, machines, task, max(0, first_machine(tasks, machines, task)))
 
 
-@policy("random")
-def random(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("random")
+def random(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """Any ready task that fits, on any machine with room, one instance at a time."""
     count = 0
     for task in tasks.ready:
@@ -130,58 +125,66 @@ def random(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
     return NOTHING
 
 
-@policy("best-fit")
-def best_fit(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("best-fit", parameters=TIES)
+def best_fit(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The earliest task that fits anywhere, on the machine with room and the least CPU free."""
-    best, least = 0, np.inf
+    best, least, equals = 0, np.inf, 0
     for m in range(len(machines.up)):
-        if machines.free[m, CPU] < least and fits(tasks, machines, tasks.first, m):
-            best, least = m, float(machines.free[m, CPU])
+        free = float(machines.free[m, CPU])
+        if free < least and fits(tasks, machines, tasks.first, m):
+            best, least, equals = m, free, 1
+        elif p.ties and free == least and fits(tasks, machines, tasks.first, m):
+            equals += 1
+            best = either(best, m, equals, rng)
     return as_many(tasks, machines, tasks.first, best)
 
 
-@policy("worst-fit")
-def worst_fit(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("worst-fit", parameters=TIES)
+def worst_fit(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The earliest task that fits anywhere, one instance to the machine with the most CPU free."""
-    best, most = 0, -np.inf
+    best, most, equals = 0, -np.inf, 0
     for m in range(len(machines.up)):
-        if machines.free[m, CPU] > most and fits(tasks, machines, tasks.first, m):
-            best, most = m, float(machines.free[m, CPU])
+        free = float(machines.free[m, CPU])
+        if free > most and fits(tasks, machines, tasks.first, m):
+            best, most, equals = m, free, 1
+        elif p.ties and free == most and fits(tasks, machines, tasks.first, m):
+            equals += 1
+            best = either(best, m, equals, rng)
     return tasks.first, best, 1
 
 
-@policy("sjf", order=by_duration, needs="estimates")
-def sjf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("sjf", order=by_duration, needs=ESTIMATES)
+def sjf(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The task with the shortest duration that fits anywhere, first machine with room."""
     return first_of_queue(tasks, machines)
 
 
-@policy("ljf", order=by_duration_falling, needs="estimates")
-def ljf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("ljf", order=by_duration_falling, needs=ESTIMATES)
+def ljf(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The task with the longest duration that fits anywhere, first machine with room."""
     return first_of_queue(tasks, machines)
 
 
-@policy("oracle-sjf", order=by_duration, needs="durations")
-def oracle_sjf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("oracle-sjf", order=by_duration, needs=DURATIONS)
+def oracle_sjf(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """As sjf by the true durations, which nobody knows: what perfect estimates would gain."""
     return first_of_queue(tasks, machines)
 
 
-@policy("critical-path", order=by_path, needs="estimates")
-def critical_path(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("critical-path", order=by_path, needs=ESTIMATES)
+def critical_path(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The task with the longest path to the end of its job that fits, first machine with room."""
     return first_of_queue(tasks, machines)
 
 
-@policy("max-weight", order=by_weight)
-def max_weight(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("max-weight", order=by_weight)
+def max_weight(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The task on which most of its job depends that fits, first machine with room."""
     return first_of_queue(tasks, machines)
 
 
-@policy("gang")
-def gang(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("gang")
+def gang(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The earliest task all of whose waiting instances fit now, spread over the machines.
 
     Every task is treated as a gang. One with more instances than the empty cluster has room for
@@ -220,14 +223,14 @@ def work_left(tasks: Tasks, machines: Machines, job: int) -> float:
     return work
 
 
-@policy("tetris", needs="estimates")
-def tetris(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("tetris", needs=ESTIMATES, parameters={"weight": 1.0, **TIES})
+def tetris(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The best aligned pair of task and machine, less the work that is left of the task's job.
 
-    score = a - (mean a / mean p) p over the pairs that fit, with the alignment a of demand and
-    free capacity, both as shares of the machine, and the work p left of the job: instances times
-    duration times the sum of their shares of the cluster (Grandl et al., "Multi-resource packing
-    for cluster schedulers", SIGCOMM 2014, section 3.3, with their weight m = 1).
+    score = a - weight (mean a / mean p) p over the pairs that fit, with the alignment a of demand
+    and free capacity, both as shares of the machine, and the work p left of the job: instances
+    times duration times the sum of their shares of the cluster (Grandl et al., "Multi-resource
+    packing for cluster schedulers", SIGCOMM 2014, section 3.3, with their m as the weight).
     """
     left = np.zeros(len(tasks.ready))
     sum_a, sum_p = 0.0, 0.0
@@ -242,8 +245,8 @@ def tetris(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
                 if fits(tasks, machines, task, m):
                     sum_a += alignment(tasks, machines, task, m)
                     sum_p += left[k]
-    weight = sum_a / sum_p if sum_p > 0 else 0.0
-    best, best_task, best_machine = -np.inf, -1, -1
+    weight = p.weight * (sum_a / sum_p) if sum_p > 0 else 0.0
+    best, best_task, best_machine, equals = -np.inf, -1, -1, 0
     for k in range(len(tasks.ready)):
         task = tasks.ready[k]
         if can_start(tasks, machines, task):
@@ -251,12 +254,16 @@ def tetris(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
                 if fits(tasks, machines, task, m):
                     score = alignment(tasks, machines, task, m) - weight * left[k]
                     if score > best:
-                        best, best_task, best_machine = score, task, m
+                        best, best_task, best_machine, equals = score, task, m, 1
+                    elif p.ties and score == best:
+                        equals += 1
+                        if either(0, 1, equals, rng):
+                            best_task, best_machine = task, m
     return best_task, best_machine, 1
 
 
 @lean
-def dominant_share(held: NDArray[np.int64], total: NDArray[np.int64], owner: int) -> float:
+def dominant_share(held: Ints, total: Ints, owner: int) -> float:
     """The largest share of any resource of the cluster that an owner holds."""
     share = 0.0
     for r in range(4):
@@ -265,30 +272,41 @@ def dominant_share(held: NDArray[np.int64], total: NDArray[np.int64], owner: int
     return share
 
 
-@lean
+@compiled
 def least_served(
-    tasks: Tasks, machines: Machines, owner: NDArray[np.int64], held: NDArray[np.int64]
+    tasks: Tasks, machines: Machines, owner: Ints, held: Ints, any_of_equals: float, rng: Generator
 ) -> Start:
     """One instance of the earliest fitting task of the owner with the least dominant share."""
-    best, least = -1, np.inf
+    best, least, equals = -1, np.inf, 0
     for task in tasks.ready:
         share = dominant_share(held, machines.total, owner[task])
         if share < least and can_start(tasks, machines, task):
-            best, least = task, share
+            best, least, equals = task, share, 1
+        elif any_of_equals and share == least and can_start(tasks, machines, task):
+            equals += 1
+            best = either(best, task, equals, rng)
     return best, first_machine(tasks, machines, best), 1
 
 
-@policy("drf")
-def drf(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("drf", parameters=TIES)
+def drf(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The job with the least dominant share goes next (dominant-resource fairness).
 
     One instance of its earliest task that fits, to the lowest-numbered machine with room. A job
     of which nothing fits is passed over (Ghodsi et al., "Dominant resource fairness", NSDI 2011).
     """
-    return least_served(tasks, machines, tasks.job, tasks.job_held)
+    return least_served(tasks, machines, tasks.job, tasks.job_held, p.ties, rng)
 
 
-@policy("drf-users")
-def drf_users(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("drf-users", parameters=TIES)
+def drf_users(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The user with the least dominant share goes next (dominant-resource fairness)."""
-    return least_served(tasks, machines, tasks.user, tasks.user_held)
+    return least_served(tasks, machines, tasks.user, tasks.user_held, p.ties, rng)
+
+
+def idle(decision: JobsDecision) -> tuple[int, int] | None:
+    """Starts as little as it may, and as late: what no comparison may crown."""
+    if decision.may_wait:
+        return None
+    row, machine = np.argwhere(decision.fits)[0]
+    return int(decision.ready[row]), int(machine)

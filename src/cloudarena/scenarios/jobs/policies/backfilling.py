@@ -8,19 +8,22 @@ instance, or for all instances of a gang at once. Machines that are down are not
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from cloudarena.engine.calendar import Calendar, heapify, next_time, pop, size
 from cloudarena.engine.compiled import compiled, lean
 from cloudarena.engine.index import largest_vector
-from cloudarena.scenarios.jobs.policies import NOTHING, Start, as_many, policy
-from cloudarena.scenarios.jobs.queue import (
+from cloudarena.policies import Parameters
+from cloudarena.scenarios.jobs.kernel.queue import (
     UNBOUNDED,
     can_start,
     copies_that_fit,
     first_machine,
 )
-from cloudarena.scenarios.jobs.state import Machines, Tasks
+from cloudarena.scenarios.jobs.policies.known import ESTIMATES
+from cloudarena.scenarios.jobs.policies.placement import POLICIES, as_many
+from cloudarena.scenarios.jobs.state import NOTHING, Machines, Start, Tasks
 
 
 @lean
@@ -147,8 +150,8 @@ def harmless_start(
     return NOTHING
 
 
-@policy("easy-backfilling", needs="estimates")
-def easy_backfilling(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Start:
+@POLICIES.register("easy-backfilling", needs=ESTIMATES)
+def easy_backfilling(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """In order, but later tasks go ahead if the first one still starts as early as it could."""
     head = tasks.ready[0]
     if tasks.first == head:

@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from cloudarena.contract.kernel_run import compiled_step
 from cloudarena.engine.calendar import Calendar, make_calendar, next_time, pop, push
 from cloudarena.engine.compiled import compiled, inner, separate
-from cloudarena.scenarios.jobs.backfilling import expected_end
-from cloudarena.scenarios.jobs.policies import NOTHING, Start, policy
-from cloudarena.scenarios.jobs.queue import UNBOUNDED, can_start, copies_that_fit
-from cloudarena.scenarios.jobs.state import Machines, Tasks
+from cloudarena.scenarios.jobs.decision import JobsDecision
+from cloudarena.scenarios.jobs.kernel.queue import UNBOUNDED, can_start, copies_that_fit
+from cloudarena.scenarios.jobs.policies.backfilling import expected_end
+from cloudarena.scenarios.jobs.policies.known import ESTIMATES
+from cloudarena.scenarios.jobs.policies.placement import POLICIES
+from cloudarena.scenarios.jobs.spec import JobsScenario
+from cloudarena.scenarios.jobs.state import NOTHING, Machines, Start, Tasks
 
 DEPTH = 256
 """How many ready tasks are planned; those behind them wait their turn."""
@@ -510,7 +513,7 @@ def next_start(plan: Plan, tasks: Tasks, machines: Machines, is_exact: bool) -> 
     return start_due(plan, tasks)
 
 
-@policy.stepped("conservative-backfilling")
+@POLICIES.stepped("conservative-backfilling")
 class ConservativeBackfilling:
     """In order, but later tasks go ahead if no task before them starts later for it.
 
@@ -519,21 +522,21 @@ class ConservativeBackfilling:
 
     name = "conservative-backfilling"
     order = None
-    needs = "estimates"
+    needs = ESTIMATES
 
     def __init__(self) -> None:
         self._plan: Plan | None = None
         self._is_exact = False
         self._next_start: Any = None
 
-    def start(self, scenario: Any, seed: int) -> None:
+    def start(self, scenario: JobsScenario, seed: int) -> None:
         """Forgets the plan of the last run."""
         self._plan = None
         self._is_exact = "durations" in scenario.known
 
-    def __call__(self, decision: Any) -> Start | None:
+    def __call__(self, decision: JobsDecision) -> Start | None:
         """The next start of the plan that is for now."""
-        tasks, machines, _ = decision.arguments(self)
+        tasks, machines = decision.arguments(self)
         rows = len(machines.active)
         steps = len(machines.up) + rows + 2 * RESERVATIONS + 1
         if self._plan is None or len(self._plan.times) < steps:
