@@ -10,8 +10,8 @@ import pytest
 import cloudarena as package
 from cloudarena import catalogue, simulate
 from cloudarena.base.errors import CloudarenaError, PolicyError, SpecError
-from cloudarena.optimize.stages import similarities
 from cloudarena.scenarios.clusters import ClustersScenario
+from cloudarena.scenarios.clusters.policies.model.stages import similarities
 from cloudarena.workloads.batches import generate_batches
 
 from .cases import clusters, fixed, generated
@@ -227,7 +227,7 @@ def test_rewards_sum_to_either_metric():
             _, gained, ended, _, info = env.step(env.action_space.sample())
             total += gained
         assert total == pytest.approx(sign * info["metrics"][reward])
-    with pytest.raises(SpecError, match="reward: 'memory' is not allowed: one of makespan_s"):
+    with pytest.raises(SpecError, match="reward: 'memory' is not allowed: one of unserved_share"):
         ClustersScenario.observer(generated(), "memory")
 
 

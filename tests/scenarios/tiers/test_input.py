@@ -16,7 +16,7 @@ from .decisions import service
 def test_the_old_key_of_arrivals_is_refused_with_the_new_one():
     with pytest.raises(SpecError, match="arrivals: key 'kind' is not allowed: it is called 'sou"):
         service(arrivals={"kind": "constant", "rate": 4.0})
-    with pytest.raises(SpecError, match="arrivals.source: is required"):
+    with pytest.raises(SpecError, match=r"arrivals.source: is required"):
         service(arrivals={"rate": 4.0})
     with pytest.raises(SpecError, match="arrivals: unknown key 'kind'"):
         service(arrivals={"source": "constant", "rate": 4.0, "kind": "constant"})
@@ -28,7 +28,7 @@ def test_rates_from_a_file(tmp_path):
     scenario = service(arrivals={"source": "series", "path": str(path), "scale": 2}, duration_s=5)
     assert scenario.rates(0).tolist() == [4.0, 4.0, 4.0, 10.0, 10.0]
     path.write_text("time_s,rate\n1,2\n")
-    with pytest.raises(TraceError, match="line 2: time_s: 1.0 is not allowed: from 0 on, rising"):
+    with pytest.raises(TraceError, match=r"line 2: time_s: 1.0 is not allowed: from 0 on, rising"):
         scenario.rates(0)
 
 

@@ -90,7 +90,8 @@ class Pieces(Spec):
     def rates(self, seconds: int, seed: int) -> Floats:
         """The rate in each second."""
         times, values = np.array(self.rates_at).T
-        return values[np.searchsorted(times, np.arange(seconds) + 0.5, side="right") - 1]
+        held = np.searchsorted(times, np.arange(seconds) + 0.5, side="right") - 1
+        return np.asarray(values[held])
 
 
 class Series(Spec):
