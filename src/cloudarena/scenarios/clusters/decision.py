@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cloudarena.base.arrays import Floats, Ints, read_only
-from cloudarena.base.errors import InvalidAction
+from cloudarena.base.errors import InvalidAction, written
 from cloudarena.scenarios.clusters.spec import ClustersScenario, TaskClass
 
 UNTIL_DONE = math.inf
@@ -136,7 +136,7 @@ def check_plan(scenario: ClustersScenario, action: Any) -> Plan:
         good = False
     if not good:
         raise InvalidAction(
-            f"action {action!r} is not allowed: a Plan of whole numbers of VMs for each of "
+            f"action {written(action)} is not allowed: a Plan of whole numbers of VMs for each of "
             f"{len(scenario.classes)} classes, a length in seconds, and evaluations"
         )
     for one, number in zip(scenario.classes, shares, strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.base.arrays import Floats, Ints, locked, read_only
-from cloudarena.base.errors import InvalidAction
+from cloudarena.base.errors import InvalidAction, written
 from cloudarena.contract import RecordLevel, Run
 from cloudarena.engine.interrupts import Interrupted, apart
 from cloudarena.engine.streams import stream
@@ -212,8 +212,8 @@ class TiersRun(Run[TiersDecision]):
             good = False
         if not good:
             raise InvalidAction(
-                f"action {action!r} is not allowed: whole numbers of fat and thin VMs for each of "
-                f"{len(names)} tiers"
+                f"action {written(action)} is not allowed: whole numbers of fat and thin VMs "
+                f"for each of {len(names)} tiers"
             )
         for tier, name in enumerate(names):
             for size in Size:

@@ -12,6 +12,7 @@ from cloudarena.scenarios.clusters.policies.shares import (
     MeanOptimum,
     Proportional,
     by_weight,
+    idle,
 )
 
 # After the shares: policies are listed in the order in which they are registered.
@@ -34,4 +35,5 @@ __all__ = [
     "MeanOptimum",
     "Proportional",
     "by_weight",
+    "idle",
 ]

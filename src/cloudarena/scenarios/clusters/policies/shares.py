@@ -113,3 +113,14 @@ class MeanOptimum:
         space = Compositions(decision.vms, len(decision.shares), decision.allow_idle)
         load = decision.load(decision.stage_s)
         return plain_plan(decision, mean_model_seeds(space, load, decision.mean_memory_mb)[0])
+
+
+def idle(decision: ClustersDecision) -> Plan:
+    """Works as little as it may, to the end: what no comparison may crown.
+
+    A VM for each class; the others are idle or, where that is not allowed, go to the least work.
+    """
+    shares = np.ones(len(decision.classes), np.int64)
+    if not decision.allow_idle:
+        shares[np.argmin(decision.load(decision.stage_s))] += decision.vms - shares.sum()
+    return Plan(shares, UNTIL_DONE)

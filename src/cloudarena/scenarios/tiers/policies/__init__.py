@@ -9,6 +9,7 @@ from cloudarena.scenarios.tiers.policies.rules import (
     StepScaling,
     TargetTracking,
     Utilisation,
+    idle,
 )
 
 # After the rules: policies are listed in the order in which they are registered.
@@ -22,4 +23,5 @@ __all__ = [
     "StepScaling",
     "TargetTracking",
     "Utilisation",
+    "idle",
 ]

@@ -145,6 +145,14 @@ class StepScaling:
         return _within_totals(decision, counts)
 
 
+def idle(decision: TiersDecision) -> Ints:
+    """Rents as little as it may: what no comparison may crown."""
+    counts = np.zeros_like(decision.limits)
+    size = np.where(decision.limits[:, Size.THIN] > 0, Size.THIN, Size.FAT)
+    counts[np.arange(len(counts)), size] = 1
+    return _within_totals(decision, counts)
+
+
 def _cheapest_capacity(decision: TiersDecision, tier: int, rates: Floats, capacity: float) -> Ints:
     """The cheapest VMs of a tier that serve so many requests a second, or all there are."""
     prices = decision.scenario.prices
