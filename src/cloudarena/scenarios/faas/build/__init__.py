@@ -12,47 +12,41 @@ from cloudarena.contract import RecordLevel
 from cloudarena.engine.alarms import make_alarms, set_alarm
 from cloudarena.engine.hashing import make_key
 from cloudarena.engine.power import JOULES_PER_KWH
-from cloudarena.scenarios.faas.build_functions import build_functions, build_variants
-from cloudarena.scenarios.faas.build_network import Ground, build_paths
-from cloudarena.scenarios.faas.names import (
-    ABSENT,
-    ACCELERATORS,
-    CURVE,
-    LINEAR,
-    NETWORK,
-    NONE,
-    POINTS,
-    PREDICATES,
-    PRIORITIES,
-    ROUTERS,
-    THERE,
-    TIERS,
-    WHOLE,
-)
-from cloudarena.scenarios.faas.policies import PARAMETERS
-from cloudarena.scenarios.faas.rows import (
-    CHANGE,
-    INVOCATION,
-    METERS,
-    MOVED,
-    REPLICA,
-    SAMPLE,
-    TOTALS,
-    Records,
-)
-from cloudarena.scenarios.faas.sources import count_windows, draw_requests
+from cloudarena.scenarios.faas.build.functions import build_functions, build_variants
+from cloudarena.scenarios.faas.build.growth import empty_replica_rows, free_list
+from cloudarena.scenarios.faas.build.network import Ground, build_paths
+from cloudarena.scenarios.faas.sources import MOST_AT_ONCE, count_windows, draw_requests
 from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.state import (
     CARBON,
+    CHANGE,
     CLOCK,
     IMAGE,
+    INVOCATION,
+    METERS,
+    MOVED,
     NODE,
+    NONE,
     REPLICA_SLOT,
     REQUEST_SLOT,
     RULES,
+    SAMPLE,
+    TOTALS,
+    WHOLE,
+    Accelerator,
     Due,
+    ImageState,
     Paths,
+    PowerModel,
+    Predicate,
+    Priority,
+    Records,
+    Resource,
+    Router,
+    Tier,
     World,
+    member,
+    word,
 )
 from cloudarena.workloads.faas_devices import DEVICES, Device
 from cloudarena.workloads.faas_topology import mbit
@@ -60,6 +54,8 @@ from cloudarena.workloads.faas_topology import mbit
 SLOTS = 64
 REPLICA_SLOTS = 256
 ROWS = 1024
+ROUTE_BYTES = 300.0
+"""At least, of a route with its links."""
 SUMMARY_ROWS = 100_000
 """Invocations and transfers that are kept when not everything is recorded: the first ones."""
 
@@ -68,6 +64,7 @@ def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: Recor
     """Lays out the arrays, with all requests that will arrive, and no replica."""
     span = (scenario.functions, scenario.trace, scenario.duration_s)
     requests = draw_requests(*span, seed, scenario.load_scale)
+    weights = scenario.scheduler.weights()
     types = [DEVICES[name] for name in ground.types]
     devices = [DEVICES[name] for name in ground.devices]
     paths, latency_laws = build_paths(scenario, ground)
@@ -95,17 +92,16 @@ def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: Recor
         for node in range(len(devices)):
             set_alarm(due.nodes, node, scenario.power.off_after_s)
     images = np.zeros((len(devices), int(variants["image"].max()) + 1), IMAGE)
-    images["state"] = THERE if scenario.network.preloaded else ABSENT
+    images["state"] = ImageState.THERE if scenario.network.preloaded else ImageState.ABSENT
     return World(
         clock=clock,
         rules=build_rules(scenario, seed, record, int(functions["workers"].max())),
         carbon=carbon,
-        weights=np.array(scenario.scheduler.weights()),
-        parameters=np.zeros(PARAMETERS),
+        weights=np.array([weights.get(word(priority), 0.0) for priority in Priority]),
         arrivals=requests.arrival_s,
         arriving=requests.function.astype(np.int32),
         nodes=build_nodes(scenario, ground, devices, paths),
-        scores=np.zeros((len(PRIORITIES), len(devices))),
+        scores=np.zeros((len(Priority), len(devices))),
         images=images,
         variants=variants,
         fits=fits,
@@ -122,13 +118,6 @@ def build_world(scenario: FaasScenario, ground: Ground, seed: int, record: Recor
     )
 
 
-def free_list(slots: NDArray[np.void], first: int) -> NDArray[np.void]:
-    """The same with all from the first on in a list of what is free, the lowest number first."""
-    slots["next"][first:] = np.arange(first + 1, len(slots) + 1)
-    slots["next"][-1] = NONE
-    return slots
-
-
 def build_rules(
     scenario: FaasScenario, seed: int, record: RecordLevel, most_workers: int
 ) -> NDArray[np.void]:
@@ -136,7 +125,7 @@ def build_rules(
     rules, off = np.zeros(1, RULES), scenario.power.off_after_s
     rules["end_s"] = scenario.duration_s
     rules["most_workers"] = most_workers
-    rules["router"] = ROUTERS.index(scenario.router)
+    rules["router"] = member(Router, scenario.router)
     rules["contention"] = scenario.contention.model == "shared"
     rules["requests_on_network"] = scenario.network.requests
     rules["network"] = scenario.topology.kind != "none"
@@ -147,7 +136,7 @@ def build_rules(
     rules["rows"], rules["all_rows"] = record != "none", record == "full"
     for purpose in ("execution", "latency", "origin", "router", "start"):
         rules[f"{purpose}_key"] = make_key(seed, purpose)
-    rules["predicates"] = [name in scenario.scheduler.predicates for name in PREDICATES]
+    rules["predicates"] = [word(one) in scenario.scheduler.predicates for one in Predicate]
     return rules
 
 
@@ -166,8 +155,8 @@ def build_nodes(
     """All nodes on, without replicas, their meters at zero."""
     nodes, power = np.zeros(len(devices), NODE), scenario.power
     nodes["device_type"] = [ground.types.index(name) for name in ground.devices]
-    nodes["tier"] = [TIERS.index(device.tier) for device in devices]
-    nodes["accelerator"] = [ACCELERATORS.index(device.accelerator) for device in devices]
+    nodes["tier"] = [member(Tier, device.tier) for device in devices]
+    nodes["accelerator"] = [member(Accelerator, device.accelerator) for device in devices]
     nodes["cores"] = [device.cores for device in devices]
     nodes["free_cpu"] = nodes["cores"] * 1000
     nodes["memory"] = nodes["free_memory"] = [device.memory_bytes for device in devices]
@@ -178,7 +167,7 @@ def build_nodes(
         nodes[name] = [model[name] for model in models]
     nodes["slope_w"] = nodes["coefficient_w"] / WHOLE
     bytes_s = np.array([device.nic_bytes_s for device in devices])
-    nodes["byte_j"] = nodes["coefficient_w"][:, NETWORK] / bytes_s
+    nodes["byte_j"] = nodes["coefficient_w"][:, Resource.NETWORK] / bytes_s
     nodes["transfer_w"] = nodes["byte_j"] * mbit(scenario.network.bandwidth_mbps)
     boot_w = nodes["idle_w"] + [model["busy_w"] for model in models]
     nodes["boot_w"] = boot_w if power.boot_w is None else power.boot_w
@@ -207,12 +196,12 @@ def _power(scenario: FaasScenario, device: Device) -> dict[str, Any]:
         others = (published.accelerator_w, 0.0, published.network_w, published.memory_w)
     else:
         others = (given.accelerator_w, given.disk_w, given.network_w, given.memory_w)
-    kind, exponent, points = LINEAR, 1.0, np.zeros(11)
+    kind, exponent, points = PowerModel.LINEAR, 1.0, np.zeros(11)
     if given is not None and given.model == "points":
-        kind, idle, cpu = POINTS, given.watts[0], given.watts[-1] - given.watts[0]
+        kind, idle, cpu = PowerModel.POINTS, given.watts[0], given.watts[-1] - given.watts[0]
         points = np.array(given.watts) - idle
     elif given is not None and given.model == "curve":
-        kind, idle, cpu, exponent = CURVE, given.idle_w, given.busy_w - given.idle_w, given.r
+        kind, idle, cpu, exponent = PowerModel.CURVE, given.idle_w, given.busy_w - given.idle_w, given.r
     elif given is not None:
         idle, cpu = given.idle_w, given.cpu_w
     return {
@@ -242,10 +231,16 @@ def build_records(record: RecordLevel, nodes: int) -> Records:
     )
 
 
-def empty_replica_rows(count: int) -> NDArray[np.void]:
-    """Rows of replicas for which nothing has happened."""
-    rows = np.zeros(count, REPLICA)
-    for name in REPLICA.names or ():
-        if REPLICA[name].kind == "f":
-            rows[name] = np.nan
-    return rows
+def memory_needs(scenario: FaasScenario, record: RecordLevel) -> tuple[float, str]:
+    """The most of what routes, requests and rows take at least."""
+    nodes, requests = scenario.devices.number, scenario.expected_requests()
+    forget = all(f.requests.source in ("none", "poisson", "sine") for f in scenario.functions)
+    held = min(requests, MOST_AT_ONCE) if forget else requests
+    full = record == "full"
+    samples, topology = scenario.duration_s / scenario.sample_s, scenario.topology.kind
+    return max(
+        (scenario.routes() * ROUTE_BYTES, f"devices: {nodes}, topology: {topology}"),
+        (held * 24.0, f"requests: {requests:.3g}"),
+        (full * requests * INVOCATION.itemsize, f"record: full, requests: {requests:.3g}"),
+        (full * samples * nodes * 16.0, f"record: full, sample_s: {scenario.sample_s:g}"),
+    )

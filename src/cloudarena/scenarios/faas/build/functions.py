@@ -9,11 +9,21 @@ from numpy.typing import NDArray
 
 from cloudarena.base.errors import SpecError
 from cloudarena.engine.hashing import name_key
-from cloudarena.engine.laws import Law, Laws, make_laws, mean
-from cloudarena.scenarios.faas.functions import Function, Image
-from cloudarena.scenarios.faas.names import ACCELERATORS, BUS, CPU, NONE, SCALERS, WHOLE
+from cloudarena.engine.distributions import Law, mean
+from cloudarena.engine.laws import Laws, make_laws
+from cloudarena.scenarios.faas.spec.functions import Function, Image
+from cloudarena.scenarios.faas.state import (
+    FIT,
+    FUNCTION,
+    NONE,
+    VARIANT,
+    WHOLE,
+    Accelerator,
+    Resource,
+    Scaler,
+    member,
+)
 from cloudarena.scenarios.faas.spec import FaasScenario
-from cloudarena.scenarios.faas.state import FIT, FUNCTION, VARIANT
 from cloudarena.workloads import faas_functions
 from cloudarena.workloads.faas_devices import Device
 
@@ -147,8 +157,8 @@ def build_variants(
             fit = fits[v, d]
             fit["law"], fit["mean_s"] = len(laws), mean(one)
             laws.append(one)
-            fit["claim"][:BUS] = np.round(np.array(variant.use[d]) * WHOLE)
-            fit["claim"][BUS] = round(fit["claim"][CPU] * variant.memory_bound / saturation)
+            fit["claim"][:Resource.BUS] = np.round(np.array(variant.use[d]) * WHOLE)
+            fit["claim"][Resource.BUS] = round(fit["claim"][Resource.CPU] * variant.memory_bound / saturation)
         if variant.cold is not None:
             cold[v] = len(laws)
             laws.append(variant.cold)
@@ -160,7 +170,7 @@ def build_variants(
     ):
         rows[name] = [getattr(variant, name) for variant in variants]
     rows["image"] = [images.index(variant.image) for variant in variants]
-    rows["accelerator"] = [ACCELERATORS.index(variant.accelerator) for variant in variants]
+    rows["accelerator"] = [member(Accelerator, variant.accelerator) for variant in variants]
     rows["accelerator_memory"] = np.maximum(rows["accelerator_memory"], rows["accelerator"] > 0)
     rows["cold_law"] = cold
     return rows, fits, make_laws(laws)
@@ -188,7 +198,7 @@ def build_functions(scenario: FaasScenario) -> NDArray[np.void]:
         row["start_s"], row["setup_s"] = _or(function.start_s, np.nan), function.setup_s
         row["request_bytes"] = function.request_kb * 1e3
         row["response_bytes"] = function.response_kb * 1e3
-        row["scaler"], row["window"] = SCALERS.index(rule.by), rule.window
+        row["scaler"], row["window"] = member(Scaler, rule.by), rule.window
         for name in (
             *("threshold", "tolerance", "step", "minimum", "maximum"),
             *("cooldown_s", "expiry_s", "interval_s"),

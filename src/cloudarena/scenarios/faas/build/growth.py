@@ -5,14 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloudarena.engine.alarms import with_alarms
 from cloudarena.engine.flows import FREE_SLOTS, with_slots
-from cloudarena.scenarios.faas.build import empty_replica_rows, free_list
-from cloudarena.scenarios.faas.kernel import FLOW_MARGIN
-from cloudarena.scenarios.faas.names import NONE
-from cloudarena.scenarios.faas.rows import Records
-from cloudarena.scenarios.faas.state import Paths, World
+from cloudarena.scenarios.faas.state import FLOW_MARGIN, NONE, REPLICA, Paths, Records, World
+
+
+def free_list(slots: NDArray[np.void], first: int) -> NDArray[np.void]:
+    """The same with all from the first on in a list of what is free, the lowest number first."""
+    slots["next"][first:] = np.arange(first + 1, len(slots) + 1)
+    slots["next"][-1] = NONE
+    return slots
+
+
+def empty_replica_rows(count: int) -> NDArray[np.void]:
+    """Rows of replicas for which nothing has happened."""
+    rows = np.zeros(count, REPLICA)
+    for name in REPLICA.names or ():
+        if REPLICA[name].kind == "f":
+            rows[name] = np.nan
+    return rows
 
 
 def with_room(world: World) -> World:

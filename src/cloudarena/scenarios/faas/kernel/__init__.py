@@ -25,18 +25,18 @@ from numpy.typing import NDArray
 from cloudarena.engine.alarms import first_ring, first_ringing
 from cloudarena.engine.compiled import inner, lean, separate
 from cloudarena.engine.flows import FREE_SLOTS, finishing, next_finish
-from cloudarena.scenarios.faas.energy import meter, meter_base, meter_transfers, pass_time
-from cloudarena.scenarios.faas.execution import meter_function, settle
-from cloudarena.scenarios.faas.lifecycle import (
+from cloudarena.engine.status import DECIDE, ENDED, FULL
+from cloudarena.scenarios.faas.kernel.energy import meter, meter_base, meter_transfers, pass_time
+from cloudarena.scenarios.faas.kernel.execution import meter_function, settle
+from cloudarena.scenarios.faas.kernel.lifecycle import (
     alarm_of_node,
     alarm_of_replica,
     fetched,
     place,
     pulled,
 )
-from cloudarena.scenarios.faas.names import EXECUTING, NONE, PER_REQUEST, PULL, SETUP
-from cloudarena.scenarios.faas.replicas import count_replicas
-from cloudarena.scenarios.faas.requests import (
+from cloudarena.scenarios.faas.kernel.replicas import count_replicas
+from cloudarena.scenarios.faas.kernel.requests import (
     alarm_of_request,
     arrive,
     complete,
@@ -46,17 +46,26 @@ from cloudarena.scenarios.faas.requests import (
     time_out,
     want_for_waiting,
 )
-from cloudarena.scenarios.faas.sampling import sample
-from cloudarena.scenarios.faas.scaling import scaling_of, set_replicas, tick
-from cloudarena.scenarios.faas.scheduling import find_valid, replica_of, score
-from cloudarena.scenarios.faas.state import Nodes, World
-from cloudarena.scenarios.faas.transfers import begin_flows, change_carbon, count_flows, end_flow
-
-ENDED, DECIDE, FULL, NOT_VALID, NO_SUCH_NODE, BAD_COUNT = range(6)
-"""Where a run stands; from NOT_VALID on, why an action is not allowed."""
-NOTHING, PLACE, SCALE = range(3)
-"""The kinds of decision."""
-FLOW_MARGIN = 64
+from cloudarena.scenarios.faas.kernel.sampling import sample
+from cloudarena.scenarios.faas.kernel.scaling import scaling_of, set_replicas, tick
+from cloudarena.scenarios.faas.kernel.scheduling import find_valid, replica_of, score
+from cloudarena.scenarios.faas.kernel.transfers import (
+    begin_flows,
+    change_carbon,
+    count_flows,
+    end_flow,
+)
+from cloudarena.scenarios.faas.state import (
+    FLOW_MARGIN,
+    NONE,
+    Nodes,
+    NotAllowed,
+    Pending,
+    RequestState,
+    Scaler,
+    Transfer,
+    World,
+)
 
 
 @inner
@@ -86,12 +95,12 @@ def find_placement(world: World) -> bool:
     clock = world.clock[0]
     for which in range(len(world.functions)):
         function = world.functions[which]
-        if function.scaler == PER_REQUEST and not function.blocked:
+        if function.scaler == Scaler.PER_REQUEST and not function.blocked:
             want_for_waiting(function)
         if function.placed < function.wanted and not function.blocked:
             if find_valid(world, which):
                 score(world, which)
-                clock.pending, clock.function = PLACE, which
+                clock.pending, clock.function = Pending.PLACE, which
                 return True
             function.blocked = True
     clock.looks = False
@@ -133,9 +142,9 @@ def flow_done(world: World) -> None:
     flow = finishing(world.paths.flows)
     what = world.paths.purposes[flow]
     end_flow(world, flow)
-    if what.purpose == PULL:
+    if what.purpose == Transfer.PULL:
         pulled(world, what.node, what.owner)
-    elif what.purpose == SETUP:
+    elif what.purpose == Transfer.SETUP:
         fetched(world, what.owner)
     else:
         moved(world, what.owner)
@@ -179,14 +188,14 @@ def advance(world: World) -> int:
             alarm_of_replica(world, first_ringing(due.replicas))
         elif finish == event:
             slot = first_ringing(due.finishes)
-            if world.slots[slot].state == EXECUTING:
+            if world.slots[slot].state == RequestState.EXECUTING:
                 following = complete(world, slot)
             else:
                 alarm_of_request(world, slot)
         elif timeout == event:
             time_out(world, first_ringing(due.timeouts))
         elif scaler == event:
-            clock.pending, clock.function = SCALE, first_ringing(due.scalers)
+            clock.pending, clock.function = Pending.SCALE, first_ringing(due.scalers)
             tick(world, clock.function)
             return DECIDE
         else:
@@ -201,20 +210,20 @@ def take(world: World, action: int) -> int:
     """Takes a decision, or says why it is not allowed and changes nothing."""
     clock, function = world.clock[0], world.functions[world.clock[0].function]
     clock.action = action
-    if clock.pending == PLACE:
+    if clock.pending == Pending.PLACE:
         if action < NONE or action >= len(world.nodes):
-            return NO_SUCH_NODE
+            return NotAllowed.NO_SUCH_NODE
         if action == NONE:
             function.blocked = True
         elif not world.nodes[action].valid:
-            return NOT_VALID
+            return NotAllowed.NOT_VALID
         else:
             place(world, clock.function, action)
-    elif clock.pending == SCALE:
+    elif clock.pending == Pending.SCALE:
         if action < function.minimum or action > function.maximum:
-            return BAD_COUNT
+            return NotAllowed.BAD_COUNT
         set_replicas(world, clock.function, action)
-    clock.pending = NOTHING
+    clock.pending = Pending.NOTHING
     return DECIDE
 
 
@@ -260,8 +269,9 @@ def play(
     seen: Nodes,
     shown: Nodes,
     weights: NDArray[np.float64],
-    parameters: NDArray[np.float64],
     stop: NDArray[np.int64],
+    place_parameters: NDArray[np.float64],
+    scale_parameters: NDArray[np.float64],
     placer: Any,
     scaler: Any,
     rng: np.random.Generator,
@@ -270,13 +280,13 @@ def play(
 
     They see ``shown``, a read-only view of ``seen``. Where ``stop`` is set, it comes back.
     """
-    status = DECIDE if world.clock[0].pending != NOTHING else advance(world)
+    status = DECIDE if world.clock[0].pending != Pending.NOTHING else advance(world)
     while status == DECIDE and stop[0] == 0:
-        if world.clock[0].pending == PLACE:
+        if world.clock[0].pending == Pending.PLACE:
             show(world, seen)
-            action = placer(shown, replica_of(world, weights, parameters), rng)
+            action = placer(shown, replica_of(world, weights), place_parameters, rng)
         else:
-            action = scaler(scaling_of(world), rng)
+            action = scaler(scaling_of(world), scale_parameters, rng)
         status = take(world, action)
         if status == DECIDE:
             status = advance(world)

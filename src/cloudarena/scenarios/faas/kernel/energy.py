@@ -26,17 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.compiled import inner
-from cloudarena.scenarios.faas.names import (
-    BOOTING,
-    CPU,
-    CURVE,
-    LINEAR,
-    OFF,
-    POINTS,
-    POWERED,
-    WHOLE,
-)
-from cloudarena.scenarios.faas.state import Record
+from cloudarena.scenarios.faas.state import POWERED, WHOLE, NodeState, PowerModel, Record, Resource
 
 
 @inner
@@ -53,20 +43,20 @@ def pass_time(clock: Record, carbon: NDArray[np.void], time: float) -> None:
 @inner
 def cpu_power_w(node: Record, use: float) -> float:
     """What the CPU of a node draws above idle at a utilisation from 0 to 1."""
-    if node.model == POINTS:
+    if node.model == PowerModel.POINTS:
         step = min(int(use * 10.0), 9)
         low, high = node.points[step], node.points[step + 1]
         return low + (high - low) * (use * 10.0 - step)
-    if node.model == CURVE:
-        return node.coefficient_w[CPU] * (2.0 * use - use**node.exponent)
-    return node.coefficient_w[CPU] * use
+    if node.model == PowerModel.CURVE:
+        return node.coefficient_w[Resource.CPU] * (2.0 * use - use**node.exponent)
+    return node.coefficient_w[Resource.CPU] * use
 
 
 @inner
 def dynamic_power_w(node: Record, resource: int, load: int) -> float:
     """What a resource of a node draws above idle at a load in millionths."""
     use = min(load, WHOLE) / WHOLE
-    if resource == CPU:
+    if resource == Resource.CPU:
         return cpu_power_w(node, use)
     return node.coefficient_w[resource] * use
 
@@ -84,7 +74,7 @@ def meter(node: Record, clock: Record) -> None:
         if node.running > 0:
             node.busy_s += seconds
             node.running_s += node.running * seconds
-        node.cpu_s += min(node.load[CPU], WHOLE) * seconds
+        node.cpu_s += min(node.load[Resource.CPU], WHOLE) * seconds
         for resource in range(POWERED):
             node.unit_j[resource] += node.unit_w[resource] * seconds
 
@@ -95,7 +85,7 @@ def meter_base(node: Record, clock: Record) -> None:
     seconds = clock.now - node.base_since
     node.base_since = clock.now
     node.base_j += node.base_w * seconds
-    if node.state != OFF:
+    if node.state != NodeState.OFF:
         node.on_s += seconds
     if node.replicas == 0:
         node.empty_j += node.base_w * seconds
@@ -120,7 +110,7 @@ def set_power(node: Record) -> None:
     power = node.base_w
     for resource in range(POWERED):
         load, unit = node.load[resource], node.slope_w[resource]
-        if resource == CPU and node.model != LINEAR:
+        if resource == Resource.CPU and node.model != PowerModel.LINEAR:
             unit = cpu_power_w(node, min(load, WHOLE) / WHOLE) / max(load, 1)
         elif load > WHOLE:
             unit = node.coefficient_w[resource] / load
@@ -133,9 +123,9 @@ def set_power(node: Record) -> None:
 def set_base_power(node: Record) -> None:
     """The same after it was switched on or off, or its replicas have changed."""
     node.base_w = node.idle_w
-    if node.state == OFF:
+    if node.state == NodeState.OFF:
         node.base_w = node.off_w
-    elif node.state == BOOTING:
+    elif node.state == NodeState.BOOTING:
         node.base_w = node.boot_w
     node.share_w = node.base_w / max(node.replicas, 1)
     set_power(node)

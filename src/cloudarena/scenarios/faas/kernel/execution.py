@@ -25,9 +25,17 @@ from cloudarena.engine.alarms import set_alarm
 from cloudarena.engine.compiled import inner, separate
 from cloudarena.engine.hashing import uniform
 from cloudarena.engine.laws import draw
-from cloudarena.scenarios.faas.energy import invocation_energy_j, meter, set_power
-from cloudarena.scenarios.faas.names import BUS, CPU, EXECUTING, MEMORY, NONE, POWERED, WHOLE
-from cloudarena.scenarios.faas.state import Record, World
+from cloudarena.scenarios.faas.kernel.energy import invocation_energy_j, meter, set_power
+from cloudarena.scenarios.faas.state import (
+    NONE,
+    POWERED,
+    SLOWING,
+    WHOLE,
+    Record,
+    RequestState,
+    Resource,
+    World,
+)
 
 
 @inner
@@ -66,14 +74,14 @@ def begin_execution(world: World, number: int) -> None:
     node.running += 1
     for resource in range(len(fit.claim)):
         node.load[resource] += fit.claim[resource]
-    function.cpu_used += fit.claim[CPU] * node.cores
+    function.cpu_used += fit.claim[Resource.CPU] * node.cores
     for resource in range(POWERED):
         slot.unit_j[resource] = node.unit_j[resource]
     slot.next, slot.before = node.first_slot, NONE
     if slot.next != NONE:
         world.slots[slot.next].before = number
     node.first_slot = number
-    slot.state = EXECUTING
+    slot.state = RequestState.EXECUTING
     slot.executed = slot.since = clock.now
     slot.left, slot.stretch = execution_s(world, slot, replica, fit), np.inf
     clock.unsettled = replica.node
@@ -92,7 +100,7 @@ def end_execution(world: World, number: int) -> None:
     node.running -= 1
     for resource in range(len(fit.claim)):
         node.load[resource] -= fit.claim[resource]
-    function.cpu_used -= fit.claim[CPU] * node.cores
+    function.cpu_used -= fit.claim[Resource.CPU] * node.cores
     if slot.before == NONE:
         node.first_slot = slot.next
     else:
@@ -110,7 +118,7 @@ def set_stretches(node: Record) -> bool:
     """Finds by how much each resource of a node is overbooked; whether that has changed."""
     changed = False
     for resource in range(len(node.load)):
-        if resource != MEMORY:
+        if resource != Resource.MEMORY:
             stretch = node.load[resource] / WHOLE if node.load[resource] > WHOLE else 1.0
             changed |= stretch != node.stretch[resource]
             node.stretch[resource] = stretch
@@ -120,8 +128,8 @@ def set_stretches(node: Record) -> bool:
 @inner
 def stretch_of(node: Record, fit: Record, memory_bound: float) -> float:
     """How many times longer than alone an invocation takes on a node as it is."""
-    stretch = 1.0 + memory_bound * (node.stretch[BUS] - 1.0)
-    for resource in range(MEMORY):
+    stretch = 1.0 + memory_bound * (node.stretch[Resource.BUS] - 1.0)
+    for resource in range(SLOWING):
         if fit.claim[resource] > 0:
             stretch = max(stretch, node.stretch[resource])
     return stretch
@@ -168,9 +176,9 @@ def claim_start(world: World, replica: Record, amount: int) -> None:
     if clock.unsettled not in (NONE, replica.node):
         settle_apart(world)
     meter(node, clock)
-    used = replica.claim * (node.unit_j[CPU] - replica.claim_j)
+    used = replica.claim * (node.unit_j[Resource.CPU] - replica.claim_j)
     world.functions[replica.function].start_j += used
-    node.load[CPU] += amount - replica.claim
+    node.load[Resource.CPU] += amount - replica.claim
     node.starting += (amount > 0) - (replica.claim > 0)
-    replica.claim, replica.claim_j = amount, node.unit_j[CPU]
+    replica.claim, replica.claim_j = amount, node.unit_j[Resource.CPU]
     clock.unsettled = replica.node

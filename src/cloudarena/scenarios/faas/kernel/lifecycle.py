@@ -15,31 +15,25 @@ from cloudarena.engine.alarms import alarm_time, set_alarm
 from cloudarena.engine.compiled import inner, separate
 from cloudarena.engine.hashing import uniform
 from cloudarena.engine.laws import draw
-from cloudarena.scenarios.faas.energy import meter, meter_base, set_base_power
-from cloudarena.scenarios.faas.execution import claim_start
-from cloudarena.scenarios.faas.names import (
-    ABSENT,
-    BOOTING,
-    NONE,
-    OFF,
-    ON,
-    ON_ITS_WAY,
-    PULLING,
-    RUNNING,
-    SCHEDULED,
-    SETTING_UP,
-    SETUP,
-    STARTING,
-)
-from cloudarena.scenarios.faas.replicas import drain, put_on_node, record_phase, stop
-from cloudarena.scenarios.faas.requests import look_for_work
-from cloudarena.scenarios.faas.state import Record, World
-from cloudarena.scenarios.faas.transfers import (
+from cloudarena.scenarios.faas.kernel.energy import meter, meter_base, set_base_power
+from cloudarena.scenarios.faas.kernel.execution import claim_start
+from cloudarena.scenarios.faas.kernel.replicas import drain, put_on_node, record_phase, stop
+from cloudarena.scenarios.faas.kernel.requests import look_for_work
+from cloudarena.scenarios.faas.kernel.transfers import (
     ask_pull,
     end_flow,
     end_pull,
     end_transfer,
     transfer_s,
+)
+from cloudarena.scenarios.faas.state import (
+    NONE,
+    ImageState,
+    NodeState,
+    Phase,
+    Record,
+    Transfer,
+    World,
 )
 
 
@@ -49,7 +43,7 @@ def place(world: World, function: int, node: int) -> None:
     now = world.clock[0].now
     replica = put_on_node(world, function, node)
     ready = now + world.rules[0].scheduling_s
-    if world.nodes[node].state == BOOTING:
+    if world.nodes[node].state == NodeState.BOOTING:
         ready = max(ready, alarm_time(world.due.nodes, node))
     if ready > now:
         set_alarm(world.due.replicas, replica, ready)
@@ -63,21 +57,21 @@ def end_phase(world: World, number: int) -> None:
     replica, now = world.replicas[number], world.clock[0].now
     function = world.functions[replica.function]
     until = now
-    if replica.state == SCHEDULED:
-        replica.state = PULLING
+    if replica.state == Phase.SCHEDULED:
+        replica.state = Phase.PULLING
         record_phase(world, replica)
         until = pull(world, replica)
-    if replica.state == PULLING and until <= now:
+    if replica.state == Phase.PULLING and until <= now:
         end_pull(world, replica.node, world.variants[replica.variant].image, True)
-        replica.state, replica.pulls = STARTING, False
+        replica.state, replica.pulls = Phase.STARTING, False
         record_phase(world, replica)
         until = now + start_s(world, replica)
-    if replica.state == STARTING and until <= now:
-        replica.state = SETTING_UP
+    if replica.state == Phase.STARTING and until <= now:
+        replica.state = Phase.SETTING_UP
         record_phase(world, replica)
         until = set_up(world, number)
-    if replica.state == SETTING_UP and until <= now:
-        replica.state = RUNNING
+    if replica.state == Phase.SETTING_UP and until <= now:
+        replica.state = Phase.RUNNING
         record_phase(world, replica)
         claim_start(world, replica, 0)
         replica.ready_s = now
@@ -93,9 +87,9 @@ def end_phase(world: World, number: int) -> None:
 def cold_claim(world: World, replica: Record) -> int:
     """The CPU that a replica claims in its phase, in millionths."""
     claims = world.fits[replica.variant, world.nodes[replica.node].device_type].cold_claim
-    if replica.state == PULLING:
+    if replica.state == Phase.PULLING:
         return claims[0] if replica.pulls else 0
-    return claims[1] if replica.state == STARTING else claims[2]
+    return claims[1] if replica.state == Phase.STARTING else claims[2]
 
 
 @inner
@@ -120,7 +114,7 @@ def set_up(world: World, number: int) -> float:
     """
     replica, now = world.replicas[number], world.clock[0].now
     amount = world.variants[replica.variant].setup_bytes
-    seconds = transfer_s(world, SETUP, number, replica.function, replica.node, amount)
+    seconds = transfer_s(world, Transfer.SETUP, number, replica.function, replica.node, amount)
     if seconds == 0.0:
         return now + world.functions[replica.function].setup_s
     replica.fetching, replica.fetching_s = seconds < np.inf, now
@@ -134,10 +128,10 @@ def pull(world: World, replica: Record) -> float:
     Infinity with a network: then all that wait for the image go on when its flow has got there.
     """
     image = world.images[replica.node, world.variants[replica.variant].image]
-    if image.state == ABSENT:
+    if image.state == ImageState.ABSENT:
         ask_pull(world, replica.node, replica.variant, replica.function)
         replica.pulls = True
-    if image.state == ON_ITS_WAY:
+    if image.state == ImageState.ON_ITS_WAY:
         return image.time
     return world.clock[0].now
 
@@ -160,7 +154,7 @@ def first_waiting(world: World, node: int, image: int, but: int) -> int:
     oldest, number = NONE, world.nodes[node].first_replica
     while number != NONE:
         replica = world.replicas[number]
-        waits = replica.state == PULLING and world.variants[replica.variant].image == image
+        waits = replica.state == Phase.PULLING and world.variants[replica.variant].image == image
         if waits and number != but:
             oldest = number  # the newest stand first in the list
         number = replica.next
@@ -184,7 +178,7 @@ def alarm_of_replica(world: World, number: int) -> None:
     """The phase of a replica is over, or it has been idle for too long."""
     replica = world.replicas[number]
     set_alarm(world.due.replicas, number, np.inf)
-    if replica.state == RUNNING:
+    if replica.state == Phase.RUNNING:
         expire(world, number)
     elif replica.fetching:
         end_transfer(world, replica.node, replica.function, replica.fetching_s)
@@ -239,10 +233,10 @@ def alarm_of_node(world: World, number: int) -> None:
     set_alarm(world.due.nodes, number, np.inf)
     meter(node, clock)
     meter_base(node, clock)
-    if node.state == BOOTING:
-        node.state = ON
+    if node.state == NodeState.BOOTING:
+        node.state = NodeState.ON
         if node.replicas == 0:
             set_alarm(world.due.nodes, number, clock.now + world.rules[0].off_after_s)
     else:
-        node.state = OFF
+        node.state = NodeState.OFF
     set_base_power(node)

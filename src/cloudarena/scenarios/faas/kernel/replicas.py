@@ -6,23 +6,9 @@ import numpy as np
 
 from cloudarena.engine.alarms import set_alarm
 from cloudarena.engine.compiled import inner, separate
-from cloudarena.scenarios.faas.energy import meter, meter_base, set_base_power
-from cloudarena.scenarios.faas.execution import claim_start, meter_function
-from cloudarena.scenarios.faas.names import (
-    BOOTING,
-    DRAINING,
-    FREE,
-    NONE,
-    OFF,
-    ON,
-    PULLING,
-    RUNNING,
-    SCHEDULED,
-    SETTING_UP,
-    STARTING,
-    STOPPED,
-)
-from cloudarena.scenarios.faas.state import Record, World
+from cloudarena.scenarios.faas.kernel.energy import meter, meter_base, set_base_power
+from cloudarena.scenarios.faas.kernel.execution import claim_start, meter_function
+from cloudarena.scenarios.faas.state import NONE, NodeState, Phase, Record, World
 
 
 @separate
@@ -31,19 +17,19 @@ def record_phase(world: World, replica: Record) -> None:
     if not world.rules[0].rows:
         return
     row, now = world.records.replicas[replica.number], world.clock[0].now
-    if replica.state == SCHEDULED:
+    if replica.state == Phase.SCHEDULED:
         row.scheduled = now
-    elif replica.state == PULLING:
+    elif replica.state == Phase.PULLING:
         row.pulling = now
-    elif replica.state == STARTING:
+    elif replica.state == Phase.STARTING:
         row.starting = now
-    elif replica.state == SETTING_UP:
+    elif replica.state == Phase.SETTING_UP:
         row.setting_up = now
-    elif replica.state == RUNNING:
+    elif replica.state == Phase.RUNNING:
         row.running = now
-    elif replica.state == DRAINING:
+    elif replica.state == Phase.DRAINING:
         row.draining = now
-    elif replica.state == STOPPED:
+    elif replica.state == Phase.STOPPED:
         row.stopped = now
 
 
@@ -90,19 +76,19 @@ def put_on_node(world: World, which: int, place: int) -> int:
     if replica.next != NONE:
         world.replicas[replica.next].before = number
     node.first_replica = number
-    if node.replicas == 0 and node.state == ON:
+    if node.replicas == 0 and node.state == NodeState.ON:
         set_alarm(world.due.nodes, place, np.inf)
     node.replicas += 1
     node.hosted += 1
-    if node.state == OFF:
-        node.state = BOOTING
+    if node.state == NodeState.OFF:
+        node.state = NodeState.BOOTING
         node.boots += 1
         set_alarm(world.due.nodes, place, clock.now + node.boot_s)
     set_base_power(node)
     if world.rules[0].rows:
         row = world.records.replicas[replica.number]
         row.function, row.variant, row.node = which, node.variant, place
-    replica.state = SCHEDULED
+    replica.state = Phase.SCHEDULED
     record_phase(world, replica)
     return number
 
@@ -128,9 +114,9 @@ def stop(world: World, number: int) -> None:
     clock, replica = world.clock[0], world.replicas[number]
     function, node = world.functions[replica.function], world.nodes[replica.node]
     variant = world.variants[replica.variant]
-    if replica.state == RUNNING:
+    if replica.state == Phase.RUNNING:
         take_out(world, number)
-    if replica.state != DRAINING:
+    if replica.state != Phase.DRAINING:
         function.placed -= 1
     claim_start(world, replica, 0)
     meter(node, clock)
@@ -150,16 +136,16 @@ def stop(world: World, number: int) -> None:
     function.idle_j += idle
     node.replicas -= 1
     count_replicas(clock, -1)
-    if node.replicas == 0 and node.state == ON:
+    if node.replicas == 0 and node.state == NodeState.ON:
         set_alarm(world.due.nodes, replica.node, clock.now + world.rules[0].off_after_s)
     set_base_power(node)
     set_alarm(world.due.replicas, number, np.inf)
-    replica.state = STOPPED
+    replica.state = Phase.STOPPED
     record_phase(world, replica)
     if world.rules[0].rows:
         row = world.records.replicas[replica.number]
         row.served, row.idle = replica.served, idle
-    replica.state = FREE
+    replica.state = Phase.FREE
     replica.next = clock.free_replica
     clock.free_replica = number
     for other in range(len(world.functions)):
@@ -171,13 +157,13 @@ def stop(world: World, number: int) -> None:
 def drain(world: World, number: int) -> None:
     """A replica finishes what it holds and ends; one that is not ready ends at once."""
     replica = world.replicas[number]
-    if replica.state != RUNNING or replica.busy + replica.queued + replica.coming == 0:
+    if replica.state != Phase.RUNNING or replica.busy + replica.queued + replica.coming == 0:
         stop(world, number)
         return
     take_out(world, number)
     world.functions[replica.function].placed -= 1
     set_alarm(world.due.replicas, number, np.inf)
-    replica.state = DRAINING
+    replica.state = Phase.DRAINING
     record_phase(world, replica)
 
 
@@ -187,10 +173,10 @@ def least_needed(world: World, function: int) -> int:
     newest, best = NONE, -1
     for number in range(len(world.replicas)):
         replica = world.replicas[number]
-        if replica.state in (FREE, DRAINING) or replica.function != function:
+        if replica.state in (Phase.FREE, Phase.DRAINING) or replica.function != function:
             continue
         rank = replica.number
-        if replica.state != RUNNING:
+        if replica.state != Phase.RUNNING:
             rank += 1 << 60
         if rank > best:
             newest, best = number, rank

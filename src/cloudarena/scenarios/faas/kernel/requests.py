@@ -17,35 +17,29 @@ from numpy.typing import NDArray
 
 from cloudarena.engine.alarms import set_alarm
 from cloudarena.engine.compiled import inner, separate
-from cloudarena.scenarios.faas.execution import begin_execution, end_execution, meter_function
-from cloudarena.scenarios.faas.names import (
-    COMPLETED,
-    DOWNLOAD,
-    DOWNLOADING,
-    DRAINING,
-    EXECUTING,
-    NONE,
-    PER_REQUEST,
-    QUEUED,
-    REJECTED,
-    REQUESTING,
-    RESPONDING,
-    RUNNING,
-    TIMED_OUT,
-    UNUSED,
-    UPLOAD,
-    UPLOADING,
-    WAITING,
+from cloudarena.scenarios.faas.kernel.execution import (
+    begin_execution,
+    end_execution,
+    meter_function,
 )
-from cloudarena.scenarios.faas.replicas import stop
-from cloudarena.scenarios.faas.routing import newest_free, route, work_of
-from cloudarena.scenarios.faas.state import Record, World
-from cloudarena.scenarios.faas.transfers import (
+from cloudarena.scenarios.faas.kernel.replicas import stop
+from cloudarena.scenarios.faas.kernel.routing import newest_free, route, work_of
+from cloudarena.scenarios.faas.kernel.transfers import (
     ask_message,
     end_flow,
     end_transfer,
     latency_s,
     transfer_s,
+)
+from cloudarena.scenarios.faas.state import (
+    NONE,
+    Outcome,
+    Phase,
+    Record,
+    RequestState,
+    Scaler,
+    Transfer,
+    World,
 )
 
 
@@ -100,7 +94,7 @@ def arrive(world: World, which: int) -> int:
     function.integrals[0] += 1.0
     if function.timeout_s < np.inf:
         set_alarm(world.due.timeouts, number, clock.now + function.timeout_s)
-    if function.scaler == PER_REQUEST:
+    if function.scaler == Scaler.PER_REQUEST:
         replica = newest_free(world, which) if function.waiting == 0 else NONE
         if replica == NONE:
             wait_or_reject(world, number)
@@ -143,7 +137,7 @@ def wait(world: World, number: int) -> None:
     clock, slot = world.clock[0], world.slots[number]
     function = world.functions[slot.function]
     meter_function(function, clock.now)
-    slot.state = WAITING
+    slot.state = RequestState.WAITING
     append(world.slots, function, number)
     function.waiting += 1
     if function.wanted == 0:
@@ -172,7 +166,7 @@ def dispatch(world: World, number: int, to: int) -> int:
         reject(world, number)
         return NONE
     slot.replica, slot.replica_number, slot.node = to, replica.number, replica.node
-    if function.scaler == PER_REQUEST:
+    if function.scaler == Scaler.PER_REQUEST:
         set_alarm(world.due.replicas, to, np.inf)
     if world.rules[0].requests_on_network:
         send(world, number)
@@ -188,7 +182,7 @@ def reach(world: World, number: int) -> int:
     if replica.busy < function.workers:
         return number
     meter_function(function, world.clock[0].now)
-    slot.state = QUEUED
+    slot.state = RequestState.QUEUED
     append(world.slots, replica, number)
     replica.queued += 1
     function.queued += 1
@@ -199,7 +193,7 @@ def reach(world: World, number: int) -> int:
 def send(world: World, number: int) -> None:
     """A request goes over the network to its replica."""
     slot, now = world.slots[number], world.clock[0].now
-    slot.state = REQUESTING
+    slot.state = RequestState.REQUESTING
     world.replicas[slot.replica].coming += 1
     slot.waited += now - slot.since
     set_alarm(world.due.finishes, number, now + latency_s(world, number))
@@ -237,7 +231,7 @@ def execute(world: World, number: int) -> None:
 def fetch(world: World, number: int) -> None:
     """A request fetches its data."""
     slot = world.slots[number]
-    slot.state = DOWNLOADING
+    slot.state = RequestState.DOWNLOADING
     variant = world.variants[world.replicas[slot.replica].variant]
     if not moves_data(world, number, variant.input_bytes):
         execute(world, number)
@@ -247,7 +241,7 @@ def fetch(world: World, number: int) -> None:
 def moves_data(world: World, number: int, amount: float) -> bool:
     """Data of a request moves; whether that takes time."""
     slot, now = world.slots[number], world.clock[0].now
-    purpose = UPLOAD if slot.state == UPLOADING else DOWNLOAD
+    purpose = Transfer.UPLOAD if slot.state == RequestState.UPLOADING else Transfer.DOWNLOAD
     node = world.replicas[slot.replica].node
     seconds = transfer_s(world, purpose, number, slot.function, node, amount)
     if seconds > 0.0:
@@ -265,7 +259,7 @@ def complete(world: World, number: int) -> int:
     if stores or world.rules[0].requests_on_network:
         store(world, number)
         return NONE
-    world.slots[number].outcome = COMPLETED
+    world.slots[number].outcome = Outcome.COMPLETED
     finish(world, number)
     return free_worker(world, which)
 
@@ -274,7 +268,7 @@ def complete(world: World, number: int) -> int:
 def store(world: World, number: int) -> None:
     """The data of a request is stored before its response."""
     slot = world.slots[number]
-    slot.state = UPLOADING
+    slot.state = RequestState.UPLOADING
     variant = world.variants[world.replicas[slot.replica].variant]
     if not moves_data(world, number, variant.output_bytes):
         stored(world, number)
@@ -285,11 +279,11 @@ def stored(world: World, number: int) -> None:
     """A request is done with its worker, and its response is sent."""
     slot, which = world.slots[number], world.slots[number].replica
     if world.rules[0].requests_on_network:
-        slot.state = RESPONDING
+        slot.state = RequestState.RESPONDING
         response = world.clock[0].now + latency_s(world, number)
         set_alarm(world.due.finishes, number, response)
     else:
-        slot.outcome = COMPLETED
+        slot.outcome = Outcome.COMPLETED
         finish(world, number)
     free_worker_apart(world, which)
 
@@ -308,7 +302,7 @@ def free_worker(world: World, which: int) -> int:
         replica.queued -= 1
         function.queued -= 1
         return number
-    if replica.state == RUNNING and function.waiting == 0:
+    if replica.state == Phase.RUNNING and function.waiting == 0:
         look_if_idle(world, which)
     else:
         look_for_work(world, which)
@@ -327,10 +321,10 @@ def free_worker_apart(world: World, which: int) -> None:
 def look_for_work(world: World, which: int) -> None:
     """A replica with a free worker and no queue takes what waits, or ends if it drains."""
     replica = world.replicas[which]
-    if replica.state == RUNNING:
+    if replica.state == Phase.RUNNING:
         serve_waiting(world, which)
         look_if_idle(world, which)
-    elif replica.state == DRAINING and work_of(replica) == 0:
+    elif replica.state == Phase.DRAINING and work_of(replica) == 0:
         stop(world, which)
 
 
@@ -354,7 +348,7 @@ def look_if_idle(world: World, which: int) -> None:
     """A replica of a function that scales by request ends when it has been idle for long."""
     replica = world.replicas[which]
     function = world.functions[replica.function]
-    if function.scaler == PER_REQUEST and work_of(replica) == 0:
+    if function.scaler == Scaler.PER_REQUEST and work_of(replica) == 0:
         set_alarm(world.due.replicas, which, world.clock[0].now + function.expiry_s)
 
 
@@ -365,7 +359,7 @@ def finish(world: World, number: int) -> None:
     function = world.functions[slot.function]
     count_requests(clock, -1)
     function.outcomes[slot.outcome] += 1
-    if slot.outcome == COMPLETED:
+    if slot.outcome == Outcome.COMPLETED:
         response = clock.now - slot.arrival
         world.responses[clock.completed] = response
         world.responded[clock.completed] = slot.function
@@ -378,7 +372,7 @@ def finish(world: World, number: int) -> None:
         record_invocation(world, number)
     if function.timeout_s < np.inf:
         set_alarm(world.due.timeouts, number, np.inf)
-    slot.state = UNUSED
+    slot.state = RequestState.UNUSED
     slot.next = clock.free_slot
     clock.free_slot = number
 
@@ -400,7 +394,7 @@ def record_invocation(world: World, number: int) -> None:
 @separate
 def reject(world: World, number: int) -> None:
     """There is no room for a request."""
-    world.slots[number].outcome = REJECTED
+    world.slots[number].outcome = Outcome.REJECTED
     finish(world, number)
 
 
@@ -414,26 +408,26 @@ def time_out(world: World, number: int) -> None:
     if slot.flow != NONE:
         end_flow(world, slot.flow)
         slot.flow = NONE
-    elif state in (DOWNLOADING, UPLOADING):
+    elif state in (RequestState.DOWNLOADING, RequestState.UPLOADING):
         end_transfer(world, slot.node, slot.function, slot.since)
-    if state == WAITING:
+    if state == RequestState.WAITING:
         remove(world.slots, function, number)
         function.waiting -= 1
         slot.waited += clock.now - slot.since
-    elif state == QUEUED:
+    elif state == RequestState.QUEUED:
         remove(world.slots, world.replicas[which], number)
         world.replicas[which].queued -= 1
         function.queued -= 1
         slot.waited += clock.now - slot.since
-    elif state == REQUESTING:
+    elif state == RequestState.REQUESTING:
         world.replicas[which].coming -= 1
-    elif state == EXECUTING:
+    elif state == RequestState.EXECUTING:
         end_execution(world, number)
-    slot.outcome = TIMED_OUT
+    slot.outcome = Outcome.TIMED_OUT
     finish(world, number)
-    if state in (DOWNLOADING, EXECUTING, UPLOADING):
+    if state in (RequestState.DOWNLOADING, RequestState.EXECUTING, RequestState.UPLOADING):
         free_worker_apart(world, which)
-    elif state == REQUESTING:
+    elif state == RequestState.REQUESTING:
         look_for_work(world, which)
 
 
@@ -442,11 +436,11 @@ def alarm_of_request(world: World, number: int) -> None:
     """A request has its data or has stored it, or its latency is over and its bytes move."""
     slot = world.slots[number]
     set_alarm(world.due.finishes, number, np.inf)
-    if slot.state in (DOWNLOADING, UPLOADING):
+    if slot.state in (RequestState.DOWNLOADING, RequestState.UPLOADING):
         end_transfer(world, slot.node, slot.function, slot.since)
-    if slot.state == DOWNLOADING:
+    if slot.state == RequestState.DOWNLOADING:
         execute(world, number)
-    elif slot.state == UPLOADING:
+    elif slot.state == RequestState.UPLOADING:
         stored(world, number)
     else:
         ask_message(world, number)
@@ -457,12 +451,12 @@ def moved(world: World, number: int) -> None:
     """The flow of a request has got there."""
     slot = world.slots[number]
     slot.flow = NONE
-    if slot.state == DOWNLOADING:
+    if slot.state == RequestState.DOWNLOADING:
         execute(world, number)
-    elif slot.state == UPLOADING:
+    elif slot.state == RequestState.UPLOADING:
         stored(world, number)
-    elif slot.state == RESPONDING:
-        slot.outcome = COMPLETED
+    elif slot.state == RequestState.RESPONDING:
+        slot.outcome = Outcome.COMPLETED
         finish(world, number)
     else:
         world.replicas[slot.replica].coming -= 1

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from cloudarena.engine.compiled import inner, separate
 from cloudarena.engine.hashing import uniform
-from cloudarena.scenarios.faas.names import LEAST_LOADED, LOCALITY, NEWEST, NONE, RANDOM
-from cloudarena.scenarios.faas.state import Record, World
-from cloudarena.scenarios.faas.transfers import client_of
+from cloudarena.scenarios.faas.kernel.transfers import client_of
+from cloudarena.scenarios.faas.state import NONE, Record, Router, World
 
 
 @inner
@@ -60,16 +59,16 @@ def newest_free(world: World, function: int) -> int:
 def route(world: World, function: int, number: int) -> int:
     """The ready replica that takes a request. There is at least one."""
     router, ready = world.rules[0].router, world.functions[function].ready
-    if router == LOCALITY:
+    if router == Router.LOCALITY:
         return nearest(world, function, number)
-    if router == RANDOM:
+    if router == Router.RANDOM:
         key = world.functions[function].key
         place = int(uniform(world.rules[0].router_key, key, number) * ready)
         return world.members[function, place]
-    free = newest_free(world, function) if router == NEWEST else NONE
+    free = newest_free(world, function) if router == Router.NEWEST else NONE
     if free != NONE:
         return free
-    if router in (LEAST_LOADED, NEWEST):
+    if router in (Router.LEAST_LOADED, Router.NEWEST):
         return least_loaded(world, function)
     place = world.functions[function].turn % ready
     world.functions[function].turn = place + 1

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from cloudarena.engine.compiled import inner, separate
 from cloudarena.engine.flows import left_of
-from cloudarena.scenarios.faas.names import CPU, NONE, OFF, WHOLE
-from cloudarena.scenarios.faas.state import Record, World
+from cloudarena.scenarios.faas.state import NONE, WHOLE, NodeState, Record, Resource, World
 
 
 @inner
@@ -21,10 +20,10 @@ def read_meters(node: Record, now: float, shown: Record) -> None:
     shown.energy = node.energy_j + node.power_w * seconds + network
     shown.idle = node.base_j + node.base_w * with_state
     shown.on = node.on_s
-    if node.state != OFF:
+    if node.state != NodeState.OFF:
         shown.on += with_state
     shown.running = node.running_s + node.running * seconds
-    shown.cpu = (node.cpu_s + min(node.load[CPU], WHOLE) * seconds) / WHOLE
+    shown.cpu = (node.cpu_s + min(node.load[Resource.CPU], WHOLE) * seconds) / WHOLE
 
 
 @separate

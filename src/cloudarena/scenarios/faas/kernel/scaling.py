@@ -21,12 +21,11 @@ import numpy as np
 
 from cloudarena.engine.alarms import set_alarm
 from cloudarena.engine.compiled import plain, separate
-from cloudarena.scenarios.faas.execution import meter_function
-from cloudarena.scenarios.faas.lifecycle import remove_replica
-from cloudarena.scenarios.faas.names import CPU_UTILISATION, HISTORY, QUEUE_LENGTH, REQUEST_RATE
-from cloudarena.scenarios.faas.replicas import least_needed
-from cloudarena.scenarios.faas.requests import record_change
-from cloudarena.scenarios.faas.state import Record, Scaling, World
+from cloudarena.scenarios.faas.kernel.execution import meter_function
+from cloudarena.scenarios.faas.kernel.lifecycle import remove_replica
+from cloudarena.scenarios.faas.kernel.replicas import least_needed
+from cloudarena.scenarios.faas.kernel.requests import record_change
+from cloudarena.scenarios.faas.state import HISTORY, Record, Scaler, Scaling, World
 
 
 @separate
@@ -67,16 +66,16 @@ def suggestion(function: Record, now: float) -> int:
     replicas, scaler, step = function.wanted, function.scaler, function.step
     rate = window_mean(function, 0)
     count = replicas
-    if scaler == REQUEST_RATE:
+    if scaler == Scaler.REQUEST_RATE:
         if rate >= function.threshold:
             count = replicas + max(step, 1)
         elif rate < function.lower_threshold:
             count = replicas - max(step, 1)
     elif replicas > 0:
         value = rate
-        if scaler == QUEUE_LENGTH:
+        if scaler == Scaler.QUEUE_LENGTH:
             value = window_mean(function, 1)
-        elif scaler == CPU_UTILISATION:
+        elif scaler == Scaler.CPU_UTILISATION:
             value = used_cpu(function) * replicas
         ratio = value / (replicas * function.threshold)
         if abs(ratio - 1.0) > function.tolerance:

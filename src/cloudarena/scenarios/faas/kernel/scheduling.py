@@ -23,36 +23,27 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from cloudarena.engine.compiled import inner, separate
-from cloudarena.scenarios.faas.energy import dynamic_power_w
-from cloudarena.scenarios.faas.names import (
-    ABSENT,
-    BALANCED_RESOURCES,
-    CAPABILITY,
-    CONTENTION,
-    CPU,
-    DATA_LOCALITY,
-    EDGE,
-    ENERGY_EFFICIENCY,
-    EXECUTION_TIME,
-    FITS_RESOURCES,
-    FREE_ACCELERATOR_MEMORY,
-    HAS_ACCELERATOR,
-    IMAGE_LOCALITY,
-    LEAST_POWER,
-    LEAST_REQUESTED,
-    LOCALITY_TYPE,
-    MEMORY,
-    NO_ACCELERATOR,
+from cloudarena.scenarios.faas.kernel.energy import dynamic_power_w
+from cloudarena.scenarios.faas.state import (
     NONE,
-    OFF,
     POWERED,
+    SLOWING,
     WHOLE,
+    Accelerator,
+    ImageState,
+    NodeState,
+    Predicate,
+    Priority,
+    Record,
+    Replica,
+    Resource,
+    Tier,
+    World,
 )
-from cloudarena.scenarios.faas.state import Record, Replica, World
 
 QUANTITIES = (
-    *(IMAGE_LOCALITY, DATA_LOCALITY, EXECUTION_TIME),
-    *(CONTENTION, ENERGY_EFFICIENCY, LEAST_POWER),
+    *(Priority.IMAGE_LOCALITY, Priority.DATA_LOCALITY, Priority.EXECUTION_TIME),
+    *(Priority.CONTENTION, Priority.ENERGY_EFFICIENCY, Priority.LEAST_POWER),
 )
 """Priorities that look at a quantity, of which less is better."""
 
@@ -62,16 +53,16 @@ def may_run(rules: Record, node: Record, variant: Record, fit: Record) -> bool:
     """Whether the predicates let an image run on a node."""
     if fit.law == NONE:
         return False
-    if rules.predicates[FITS_RESOURCES] and (
+    if rules.predicates[Predicate.FITS_RESOURCES] and (
         variant.cpu > node.free_cpu or variant.memory > node.free_memory
     ):
         return False
-    if variant.accelerator == NO_ACCELERATOR:
+    if variant.accelerator == Accelerator.NONE:
         return True
-    if rules.predicates[HAS_ACCELERATOR] and node.accelerator != variant.accelerator:
+    if rules.predicates[Predicate.HAS_ACCELERATOR] and node.accelerator != variant.accelerator:
         return False
     return not (
-        rules.predicates[FREE_ACCELERATOR_MEMORY]
+        rules.predicates[Predicate.FREE_ACCELERATOR_MEMORY]
         and variant.accelerator_memory > node.free_accelerator_memory
     )
 
@@ -126,19 +117,21 @@ def cold_start_j(world: World, which: int, number: int) -> float:
     """The energy of a cold start on a node: booting, its CPU claims as it stands, its bytes."""
     node, function = world.nodes[number], world.functions[which]
     fit, variant = world.fits[node.variant, node.device_type], world.variants[node.variant]
-    missing = world.images[number, variant.image].state == ABSENT
+    missing = world.images[number, variant.image].state == ImageState.ABSENT
     amount = variant.setup_bytes + (fit.image_bytes if missing else 0.0)
     energy = amount * node.byte_j
-    if node.state == OFF:
+    if node.state == NodeState.OFF:
         energy += max(0.0, node.boot_w - node.off_w) * node.boot_s
-    idle = dynamic_power_w(node, CPU, node.load[CPU])
+    idle = dynamic_power_w(node, Resource.CPU, node.load[Resource.CPU])
     for phase in range(3):
         seconds = node.pull_s
         if phase == 1:
             seconds = fit.start_s if np.isnan(function.start_s) else function.start_s
         elif phase == 2:
             seconds = variant.setup_bytes * node.data_byte_s + function.setup_s
-        claimed = dynamic_power_w(node, CPU, node.load[CPU] + fit.cold_claim[phase])
+        claimed = dynamic_power_w(
+            node, Resource.CPU, node.load[Resource.CPU] + fit.cold_claim[phase]
+        )
         energy += (claimed - idle) * seconds
     return energy
 
@@ -148,7 +141,7 @@ def expect_transfers(world: World, which: int, number: int) -> None:
     """How long the image and the data of a function would take to get to a node."""
     node, rules = world.nodes[number], world.rules[0]
     variant = world.variants[node.variant]
-    missing = world.images[number, variant.image].state == ABSENT
+    missing = world.images[number, variant.image].state == ImageState.ABSENT
     pull = world.fits[node.variant, node.device_type].image_bytes if missing else 0.0
     data = variant.setup_bytes + variant.input_bytes + variant.output_bytes
     if rules.network:
@@ -193,16 +186,18 @@ def score(world: World, which: int) -> None:
         expect_energy(world, which, number)
         cpu = 1.0 - (node.free_cpu - variant.cpu) / (node.cores * 1000.0)
         memory = 1.0 - (node.free_memory - variant.memory) / node.memory
-        scores[BALANCED_RESOURCES, number] = 10.0 * max(0.0, 1.0 - abs(cpu - memory))
-        scores[LEAST_REQUESTED, number] = 10.0 * max(0.0, 1.0 - (cpu + memory) / 2.0)
-        scores[IMAGE_LOCALITY, number] = node.pull_s
-        scores[DATA_LOCALITY, number] = node.data_s
-        scores[LOCALITY_TYPE, number] = 10.0 if node.tier == EDGE else 0.0
-        scores[CAPABILITY, number] = 10.0 if variant.accelerator != NO_ACCELERATOR else 0.0
-        scores[EXECUTION_TIME, number] = node.execution_s
-        scores[CONTENTION, number] = expected_load(world, which, node)
-        scores[ENERGY_EFFICIENCY, number] = node.invocation_j
-        scores[LEAST_POWER, number] = node.added_w
+        scores[Priority.BALANCED_RESOURCES, number] = 10.0 * max(0.0, 1.0 - abs(cpu - memory))
+        scores[Priority.LEAST_REQUESTED, number] = 10.0 * max(0.0, 1.0 - (cpu + memory) / 2.0)
+        scores[Priority.IMAGE_LOCALITY, number] = node.pull_s
+        scores[Priority.DATA_LOCALITY, number] = node.data_s
+        scores[Priority.LOCALITY_TYPE, number] = 10.0 if node.tier == Tier.EDGE else 0.0
+        scores[Priority.CAPABILITY, number] = (
+            10.0 if variant.accelerator != Accelerator.NONE else 0.0
+        )
+        scores[Priority.EXECUTION_TIME, number] = node.execution_s
+        scores[Priority.CONTENTION, number] = expected_load(world, which, node)
+        scores[Priority.ENERGY_EFFICIENCY, number] = node.invocation_j
+        scores[Priority.LEAST_POWER, number] = node.added_w
     for priority in QUANTITIES:
         score_less_is_better(world, priority)
 
@@ -214,7 +209,7 @@ def expected_load(world: World, which: int, node: Record) -> float:
     workers = world.functions[which].workers
     while True:
         fit = world.fits[variant, node.device_type]
-        for resource in range(MEMORY):
+        for resource in range(SLOWING):
             claims += workers * fit.claim[resource]
         if following == NONE:
             return claims / WHOLE
@@ -223,11 +218,9 @@ def expected_load(world: World, which: int, node: Record) -> float:
         following = replica.next
 
 
-@register_jitable  # references are counted: it hands out arrays
-def replica_of(
-    world: World, weights: NDArray[np.float64], parameters: NDArray[np.float64]
-) -> Replica:
-    """The replica that is to be placed, with the weights of the spec and those of the policy."""
+@register_jitable  # references are counted: it hands out an array
+def replica_of(world: World, weights: NDArray[np.float64]) -> Replica:
+    """The replica that is to be placed, with the weights of the spec's scheduler."""
     clock = world.clock[0]
     function = world.functions[clock["function"]]
     return Replica(
@@ -237,5 +230,4 @@ def replica_of(
         int(function["wanted"]),
         float(clock["now"]),
         weights,
-        parameters,
     )

@@ -12,20 +12,16 @@ import numpy as np
 from cloudarena.engine.compiled import inlined, inner, separate
 from cloudarena.engine.flows import join, leave, left_of
 from cloudarena.engine.hashing import scramble, uniform
-from cloudarena.scenarios.faas.energy import meter_transfers, pass_time
-from cloudarena.scenarios.faas.names import (
-    ABSENT,
+from cloudarena.scenarios.faas.kernel.energy import meter_transfers, pass_time
+from cloudarena.scenarios.faas.state import (
     NONE,
-    ON_ITS_WAY,
-    PULL,
-    REQUEST,
-    RESPONDING,
-    RESPONSE,
-    SETUP,
-    THERE,
-    UPLOAD,
+    ImageState,
+    Paths,
+    Record,
+    RequestState,
+    Transfer,
+    World,
 )
-from cloudarena.scenarios.faas.state import Paths, Record, World
 from cloudarena.workloads.faas_topology import draw_latency
 
 
@@ -57,9 +53,9 @@ def begin_flows(world: World) -> None:
         asked = paths.asked[k]
         flow = join(paths.flows, asked.route, asked.bytes, clock.now)
         paths.purposes[flow] = asked
-        if asked.purpose == SETUP:
+        if asked.purpose == Transfer.SETUP:
             world.replicas[asked.owner].flow = flow
-        elif asked.purpose == PULL:
+        elif asked.purpose == Transfer.PULL:
             world.images[asked.node, world.variants[asked.owner].image].flow = flow
         else:
             world.slots[asked.owner].flow = flow
@@ -134,8 +130,8 @@ def end_flow(world: World, flow: int) -> None:
     clock.moved += 1
     row.purpose, row.begin, row.end = what.purpose, what.begin, clock.now
     row.node, row.other, row.bytes = what.node, what.other, what.bytes
-    row.outward = what.purpose == UPLOAD or what.purpose == RESPONSE
-    row.function = NONE if what.purpose == PULL else what.function
+    row.outward = what.purpose == Transfer.UPLOAD or what.purpose == Transfer.RESPONSE
+    row.function = NONE if what.purpose == Transfer.PULL else what.function
 
 
 @inner
@@ -144,10 +140,10 @@ def ask_pull(world: World, number: int, variant: int, function: int) -> None:
     node, rules, now = world.nodes[number], world.rules[0], world.clock[0].now
     image = world.images[number, world.variants[variant].image]
     amount = world.fits[variant, node.device_type].image_bytes
-    image.state, image.since, image.function = ON_ITS_WAY, now, function
+    image.state, image.since, image.function = ImageState.ON_ITS_WAY, now, function
     if rules.network:
         image.time, registry = np.inf, world.paths.registry
-        ask_flow(world, PULL, variant, function, number, registry, node.pull, amount)
+        ask_flow(world, Transfer.PULL, variant, function, number, registry, node.pull, amount)
     else:
         image.time = now + amount / rules.bandwidth
         begin_transfer(world, number)
@@ -157,8 +153,8 @@ def ask_pull(world: World, number: int, variant: int, function: int) -> None:
 def end_pull(world: World, number: int, which: int, is_there: bool) -> None:
     """An image has got to a node, or nobody waits for it any more and its pull is given up."""
     image = world.images[number, which]
-    if image.state == ON_ITS_WAY:
-        image.state = THERE if is_there else ABSENT
+    if image.state == ImageState.ON_ITS_WAY:
+        image.state = ImageState.THERE if is_there else ImageState.ABSENT
         if not world.rules[0].network:
             end_transfer(world, number, image.function, image.since)
         elif not is_there:
@@ -177,7 +173,7 @@ def transfer_s(
         begin_transfer(world, node)
         return amount / rules.bandwidth
     holder = world.paths.holders[world.functions[function].bucket, node]
-    route = holder.store if purpose == UPLOAD else holder.fetch
+    route = holder.store if purpose == Transfer.UPLOAD else holder.fetch
     if route == NONE:  # the node holds it itself
         return 0.0
     ask_flow(world, purpose, owner, function, node, holder.point, route, amount)
@@ -204,7 +200,7 @@ def latency_s(world: World, number: int) -> float:
     client = client_of(paths, rules.origin_key, name, slot.number)
     both = paths.clients[client, slot.node]
     route, message = both.ask, 2 * slot.number
-    if slot.state == RESPONDING:
+    if slot.state == RequestState.RESPONDING:
         route, message = both.answer, message + 1
     key = latency_key(rules.latency_key, name)
     return draw_latency(world.laws, paths.routes, route, key, message)
@@ -217,8 +213,8 @@ def ask_message(world: World, number: int) -> None:
     node, function = slot.node, world.functions[slot.function]
     client = client_of(paths, world.rules[0].origin_key, function.key, slot.number)
     both = paths.clients[client, node]
-    purpose, route, amount = REQUEST, both.ask, function.request_bytes
-    if slot.state == RESPONDING:
-        purpose, route, amount = RESPONSE, both.answer, function.response_bytes
+    purpose, route, amount = Transfer.REQUEST, both.ask, function.request_bytes
+    if slot.state == RequestState.RESPONDING:
+        purpose, route, amount = Transfer.RESPONSE, both.answer, function.response_bytes
     point = paths.points[client]
     ask_flow(world, purpose, number, slot.function, node, point, route, amount)

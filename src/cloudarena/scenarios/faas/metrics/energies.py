@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.scenarios.faas.names import (
-    CPU,
-    DOWNLOADING,
-    EXECUTING,
-    FREE,
-    NONE,
-    ON_ITS_WAY,
-    POWERED,
-    UPLOADING,
-)
+from cloudarena.scenarios.faas.state import NONE, POWERED, ImageState, Phase, RequestState, Resource
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.state import World
@@ -122,7 +113,7 @@ def node_carbon_g(world: World) -> NDArray[np.float64]:
 def replica_idle_j(world: World) -> tuple[NDArray[np.int64], Joules]:
     """The slots of the replicas that are there, and their shares of idle energy so far."""
     nodes, replicas = world.nodes, world.replicas
-    there = np.flatnonzero(replicas["state"] != FREE)
+    there = np.flatnonzero(replicas["state"] != Phase.FREE)
     node = replicas["node"][there]
     since = _since(world, "base_since")
     share = nodes["share_j"][node] + nodes["share_w"][node] * since[node]
@@ -147,10 +138,13 @@ def function_energies(world: World) -> FunctionEnergies:
     there, shares = replica_idle_j(world)
     np.add.at(idle, replicas["function"][there], shares)
     node = replicas["node"][there]
-    units = nodes["unit_j"][node, CPU] + nodes["unit_w"][node, CPU] * _since(world)[node]
+    units = (
+        nodes["unit_j"][node, Resource.CPU]
+        + nodes["unit_w"][node, Resource.CPU] * _since(world)[node]
+    )
     claimed = replicas["claim"][there] * (units - replicas["claim_j"][there])
     np.add.at(start, replicas["function"][there], claimed)
-    running = np.flatnonzero(world.slots["state"] == EXECUTING)
+    running = np.flatnonzero(world.slots["state"] == RequestState.EXECUTING)
     np.add.at(dynamic, world.slots["function"][running], request_energy_j(world, running))
     return FunctionEnergies(dynamic, start, _network_j(world), idle)
 
@@ -162,13 +156,28 @@ def _network_j(world: World) -> Joules:
     if world.rules[0]["network"]:
         return energy
     slots, replicas = world.slots, world.replicas
-    moving = np.flatnonzero(np.isin(slots["state"], (DOWNLOADING, UPLOADING)))
+    moving = np.flatnonzero(
+        np.isin(slots["state"], (RequestState.DOWNLOADING, RequestState.UPLOADING))
+    )
     used = (now - slots["since"][moving]) * watts[slots["node"][moving]]
     np.add.at(energy, slots["function"][moving], used)
-    fetching = np.flatnonzero((replicas["state"] != FREE) & replicas["fetching"])
+    fetching = np.flatnonzero((replicas["state"] != Phase.FREE) & replicas["fetching"])
     used = (now - replicas["fetching_s"][fetching]) * watts[replicas["node"][fetching]]
     np.add.at(energy, replicas["function"][fetching], used)
-    node, image = np.nonzero(world.images["state"] == ON_ITS_WAY)
+    node, image = np.nonzero(world.images["state"] == ImageState.ON_ITS_WAY)
     pulls = world.images[node, image]
     np.add.at(energy, pulls["function"], (now - pulls["since"]) * watts[node])
     return energy
+
+
+def replica_seconds(world: World) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Seconds of replicas, and byte-seconds of their memory, of each function so far."""
+    functions, replicas = world.functions, world.replicas
+    now = float(world.clock[0]["now"])
+    seconds, memory = functions["replica_s"].copy(), functions["memory_s"].copy()
+    there = np.flatnonzero(replicas["state"] != Phase.FREE)
+    lived = now - replicas["since"][there]
+    np.add.at(seconds, replicas["function"][there], lived)
+    held = world.variants["memory"][replicas["variant"][there]] * lived
+    np.add.at(memory, replicas["function"][there], held)
+    return seconds, memory

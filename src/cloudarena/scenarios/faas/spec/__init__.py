@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.contract import (
-    Metric,
-    Observer,
-    Plot,
-    RecordLevel,
-    Scenario,
-    Spec,
-    TradeOff,
-)
-from cloudarena.policies import PolicyBook
-from cloudarena.scenarios.faas.devices import Devices, NodePower, Topology
-from cloudarena.scenarios.faas.functions import Function
-from cloudarena.scenarios.faas.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS, TRADE_OFFS
-from cloudarena.scenarios.faas.names import (
-    PREDICATES,
-    PRIORITIES,
-    PredicateName,
-    PriorityName,
-    Router,
-)
-from cloudarena.scenarios.faas.policies import policy as built_in_policies
-from cloudarena.scenarios.faas.rows import INVOCATION
-from cloudarena.scenarios.faas.sources import MOST_AT_ONCE, REQUEST_KINDS, Trace
+from cloudarena.contract.kind import Kind
+from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.spec import Spec
+from cloudarena.scenarios.faas import KIND
+from cloudarena.scenarios.faas.sources import Trace
+from cloudarena.scenarios.faas.spec.devices import Devices, NodePower, Topology
+from cloudarena.scenarios.faas.spec.functions import Function
 
-if TYPE_CHECKING:
-    from cloudarena.scenarios.faas.simulation import FaasRun
+PredicateName = Literal["fits-resources", "can-run", "has-accelerator", "free-accelerator-memory"]
+PriorityName = Literal[
+    "balanced-resources",
+    "least-requested",
+    "image-locality",
+    "data-locality",
+    "locality-type",
+    "capability",
+    "execution-time",
+    "contention",
+    "energy-efficiency",
+    "least-power",
+]
+RouterName = Literal["round-robin", "least-loaded", "random", "locality", "newest"]
 
 MOST_STEPS = 10_000_000
 """Samples, or ticks of a scaler, of a run."""
@@ -41,8 +37,6 @@ MOST_PAIRS = 20_000_000
 """Functions times nodes."""
 MOST_ROUTES = 10_000_000
 """To and from each zone for each node."""
-ROUTE_BYTES = 300.0
-"""At least, with its links."""
 NODES_OF_A_ZONE, REGIONS = 10, 10
 """About so many nodes has a zone that follows from the devices; regions, unless they are given."""
 MOST_PLACEMENTS = 1_000_000_000
@@ -76,7 +70,7 @@ class Priority(Spec):
 class Scheduler(Spec):
     """Predicates that a node must pass, and priorities whose weighted sum chooses among them."""
 
-    predicates: tuple[PredicateName, ...] = PREDICATES
+    predicates: tuple[PredicateName, ...] = get_args(PredicateName)
     priorities: tuple[Priority, ...] = (
         Priority(name="balanced-resources"),
         Priority(name="least-requested"),
@@ -109,10 +103,9 @@ class Scheduler(Spec):
             )
         return self
 
-    def weights(self) -> list[float]:
-        """The weight of each priority."""
-        given = {priority.name: priority.weight for priority in self.priorities}
-        return [given.get(name, 0.0) for name in PRIORITIES]
+    def weights(self) -> dict[str, float]:
+        """The weight of each priority that is given."""
+        return {priority.name: priority.weight for priority in self.priorities}
 
 
 class Contention(Spec):
@@ -151,16 +144,7 @@ class Prices(Spec):
 class FaasScenario(Scenario):
     """Where replicas of functions run, at the edge and in the cloud, and how many there are."""
 
-    kind: ClassVar[str] = "faas"
-    measures: ClassVar[tuple[Metric, ...]] = METRICS
-    headline: ClassVar[str] = HEADLINE
-    unit_of_work: ClassVar[str] = "requests"
-    highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
-    plots: ClassVar[tuple[Plot, ...]] = PLOTS
-    trade_offs: ClassVar[tuple[TradeOff, ...]] = TRADE_OFFS
-    example: ClassVar[str] = "faas/edge-energy"
-    default_policy: ClassVar[str] = "spec"
-    book: ClassVar[PolicyBook] = built_in_policies
+    kind: ClassVar[Kind] = KIND
 
     scenario: Literal["faas"]
     duration_s: float = Field(3600.0, gt=0, le=1e9)
@@ -173,7 +157,7 @@ class FaasScenario(Scenario):
     trace: Trace | None = None
     """Requests for all functions, in place of their own."""
     scheduler: Scheduler = Scheduler()
-    router: Router = "round-robin"
+    router: RouterName = "round-robin"
     contention: Contention = Contention()
     power: NodePower = NodePower()
     carbon: Carbon = Carbon()
@@ -231,9 +215,9 @@ class FaasScenario(Scenario):
         for key, value, most in (
             ("devices", nodes, MOST_NODES),
             ("functions times devices", len(self.functions) * nodes, MOST_PAIRS),
-            ("topology: routes of devices and zones", self._routes(), MOST_ROUTES),
+            ("topology: routes of devices and zones", self.routes(), MOST_ROUTES),
             ("replicas at the start times devices", start * nodes, MOST_PLACEMENTS),
-            ("requests", self._expected_requests(), MOST_REQUESTS),
+            ("requests", self.expected_requests(), MOST_REQUESTS),
             ("record: full, samples times devices", samples * nodes, MOST_ROWS),
         ):
             if value > most:
@@ -242,7 +226,7 @@ class FaasScenario(Scenario):
                 )
         return self
 
-    def _expected_requests(self) -> float:
+    def expected_requests(self) -> float:
         """How many requests are expected, of those whose rate is written down."""
         if self.trace is not None:
             return 0.0
@@ -251,42 +235,10 @@ class FaasScenario(Scenario):
         ]
         return sum(rates) * self.load_scale * self.duration_s
 
-    def _routes(self) -> int:
+    def routes(self) -> int:
         """About how many routes a topology has: to and from data and clients of each zone."""
         nodes, kind = self.devices.number, self.topology.kind
         if kind == "none":
             return 0
         zones = REGIONS if kind == "cloud-regions" else nodes // NODES_OF_A_ZONE
         return 4 * nodes * (self.topology.cells or zones)
-
-    def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
-        """The most of what routes, requests and rows take at least."""
-        nodes, requests = self.devices.number, self._expected_requests()
-        forget = all(f.requests.kind in ("none", "poisson", "sine") for f in self.functions)
-        held = min(requests, MOST_AT_ONCE) if forget else requests
-        full = record == "full"
-        samples = self.duration_s / self.sample_s
-        return max(
-            (self._routes() * ROUTE_BYTES, f"devices: {nodes}, topology: {self.topology.kind}"),
-            (held * 24.0, f"requests: {requests:.3g}"),
-            (full * requests * INVOCATION.itemsize, f"record: full, requests: {requests:.3g}"),
-            (full * samples * nodes * 16.0, f"record: full, sample_s: {self.sample_s:g}"),
-        )
-
-    @classmethod
-    def union_branches(cls) -> tuple[str, ...]:
-        """The kinds of requests, laws and power models."""
-        laws = ("constant", "exponential", "log-normal", "normal")
-        return (*REQUEST_KINDS, *laws, "linear", "points", "curve")
-
-    def start(self, seed: int = 0, record: RecordLevel | None = None) -> FaasRun:
-        """Begins a run."""
-        from cloudarena.scenarios.faas.simulation import FaasRun
-
-        return FaasRun(self, seed, record or self.record)
-
-    def observer(self, reward: str | None = None) -> Observer:
-        """Features, masks and rewards of placing and scaling."""
-        from cloudarena.scenarios.faas.observe import FaasObserver
-
-        return FaasObserver(self, reward or HEADLINE)

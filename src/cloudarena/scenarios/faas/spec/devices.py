@@ -8,7 +8,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import nearest
-from cloudarena.contract import Spec
+from cloudarena.contract.spec import Spec
 from cloudarena.workloads.faas_devices import DEVICES, MIX_NAMES, draw_devices
 
 Watts = Annotated[float, Field(ge=0, le=1e6)]

@@ -8,13 +8,26 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import SpecError, nearest
-from cloudarena.contract import Spec
-from cloudarena.engine import laws
-from cloudarena.scenarios.faas.names import HISTORY, IDLE, Scaler
+from cloudarena.contract.spec import Spec
+from cloudarena.engine import distributions
+from cloudarena.engine.distributions import Law
 from cloudarena.scenarios.faas.sources import NoRequests, Requests
 from cloudarena.workloads.faas_devices import DEVICES, Accelerator
 from cloudarena.workloads.faas_functions import FUNCTIONS
 
+IDLE = "idle"
+"""The row, in a table of functions, of what no function has used."""
+LONGEST_WINDOW = 64
+"""Intervals that a scaler can look back."""
+
+ScalerName = Literal[
+    "none",
+    "request-rate",
+    "average-requests",
+    "queue-length",
+    "cpu-utilisation",
+    "per-request",
+]
 Share = Annotated[float, Field(ge=0, le=1)]
 Megabytes = Annotated[float, Field(ge=0, le=1e9)]
 Cores = Annotated[float, Field(ge=0, le=1e6)]
@@ -26,9 +39,9 @@ class ConstantTime(Spec):
     law: Literal["constant"]
     seconds: float = Field(gt=0, le=1e9)
 
-    def made(self) -> laws.Law:
+    def made(self) -> Law:
         """The law."""
-        return laws.constant(self.seconds)
+        return distributions.constant(self.seconds)
 
 
 class ExponentialTime(Spec):
@@ -37,9 +50,9 @@ class ExponentialTime(Spec):
     law: Literal["exponential"]
     mean_s: float = Field(gt=0, le=1e9)
 
-    def made(self) -> laws.Law:
+    def made(self) -> Law:
         """The law."""
-        return laws.exponential(self.mean_s)
+        return distributions.exponential(self.mean_s)
 
 
 class LogNormalTime(Spec):
@@ -60,9 +73,9 @@ class LogNormalTime(Spec):
             raise PydanticCustomError("not_allowed", str(error)) from None
         return self
 
-    def made(self) -> laws.Law:
+    def made(self) -> Law:
         """The law."""
-        return laws.log_normal(self.sigma, self.loc, self.scale, self.least, self.most)
+        return distributions.log_normal(self.sigma, self.loc, self.scale, self.least, self.most)
 
 
 Time = Annotated[ConstantTime | ExponentialTime | LogNormalTime, Field(discriminator="law")]
@@ -112,7 +125,7 @@ class Image(Spec):
 class ScalingRule(Spec):
     """How many replicas a function has; see the page of the scenario for the rules."""
 
-    by: Scaler = "none"
+    by: ScalerName = "none"
     minimum: int = Field(1, ge=0, le=1_000_000)
     maximum: int = Field(20, ge=1, le=1_000_000)
     start: int | None = Field(None, ge=0, le=1_000_000)
@@ -143,10 +156,10 @@ class ScalingRule(Spec):
                 "not_allowed",
                 f"start: {self.start} is not allowed: from {self.minimum} to {self.maximum}",
             )
-        if self.window > HISTORY - 1:
+        if self.window > LONGEST_WINDOW:
             raise PydanticCustomError(
                 "not_allowed",
-                f"window_s: {self.window_s:g} is not allowed: at most {HISTORY - 1} intervals",
+                f"window_s: {self.window_s:g} is not allowed: at most {LONGEST_WINDOW} intervals",
             )
         if self.lower_threshold is not None and self.lower_threshold > self.threshold:
             raise PydanticCustomError(
@@ -167,7 +180,7 @@ class Function(Spec):
 
     name: str = Field(min_length=1, max_length=200)
     image: Image | None = None
-    requests: Requests = NoRequests(kind="none")
+    requests: Requests = NoRequests(source="none")
     scaling: ScalingRule = ScalingRule()
     workers: int | None = Field(None, ge=1, le=1_000_000)
     """Requests that a replica serves at a time; 4 for published functions, else 1."""

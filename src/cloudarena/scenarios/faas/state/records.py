@@ -1,4 +1,4 @@
-"""What a run of functions holds: arrays that the kernel changes and policies look at.
+"""The records of which the state of a run is made, as NumPy types.
 
 Things of which there are many are records in one array. A record is one pointer to compiled code,
 the whole World some three hundred values: so what happens often takes records. Loads are whole
@@ -8,111 +8,18 @@ asked for millicores.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cloudarena.engine.alarms import Alarms
-from cloudarena.engine.flows import Flows
-from cloudarena.engine.laws import Laws
-from cloudarena.scenarios.faas.names import (
-    HISTORY,
-    OUTCOMES,
-    POWERED,
-    PREDICATES,
-    RESOURCES,
-)
-from cloudarena.scenarios.faas.rows import Records
-from cloudarena.workloads.faas_topology import Routes
+from cloudarena.scenarios.faas.spec.functions import LONGEST_WINDOW
+from cloudarena.scenarios.faas.state.enums import POWERED, Outcome, Predicate, Resource
 
 Record = Any
 """One record of an array: compiled code reads and changes it by the names of its fields."""
 
-
-class Replica(NamedTuple):
-    """The replica that is to be placed."""
-
-    function: int
-    number: int
-    """How many replicas were placed before, of all functions."""
-    replicas: int
-    """Replicas that the function has, without those that drain."""
-    wanted: int
-    """Replicas that it should have."""
-    now: float
-    weights: NDArray[np.float64]  # (priorities,): of the spec's scheduler
-    parameters: NDArray[np.float64]
-    """What the policy's name was given, in the order in which the policy declares it."""
-
-
-class Nodes(NamedTuple):
-    """What a placer sees of the nodes: one entry each, where nothing else is said."""
-
-    valid: NDArray[np.bool_]
-    """Whether the spec's predicates let the replica run there."""
-    variant: NDArray[np.int64]
-    """The variant of the function that would run there: the first of its ranking that may; -1."""
-    device_type: NDArray[np.int64]
-    tier: NDArray[np.int64]
-    """EDGE, FOG or CLOUD."""
-    accelerator: NDArray[np.int64]
-    cores: NDArray[np.int64]
-    free_cpu: NDArray[np.int64]
-    """Millicores that no replica has asked for."""
-    memory: NDArray[np.int64]
-    free_memory: NDArray[np.int64]
-    accelerator_memory: NDArray[np.int64]
-    """Bytes; a TPU has room for one replica."""
-    free_accelerator_memory: NDArray[np.int64]
-    state: NDArray[np.int64]
-    """ON, OFF or BOOTING."""
-    replicas: NDArray[np.int64]
-    running: NDArray[np.int64]
-    """Invocations that execute."""
-    load: NDArray[np.int64]  # (nodes, resources): claims of what executes or starts, millionths
-    power_w: NDArray[np.float64]
-    """What it draws now, without transfers over its interface."""
-    idle_w: NDArray[np.float64]
-    execution_s: NDArray[np.float64]
-    """The mean time of an invocation there, alone on the node; infinity if it cannot run."""
-    invocation_j: NDArray[np.float64]
-    """Energy that an invocation adds there: see ``expect_energy`` in scheduling."""
-    added_w: NDArray[np.float64]
-    """Power that a busy worker adds there; with idle power where the node would else be off."""
-    pull_s: NDArray[np.float64]
-    """The least time for the image to get there; 0 if it is there."""
-    data_s: NDArray[np.float64]
-    """The least time for the function's data to get there and back."""
-    scores: NDArray[np.float64]  # (priorities, nodes): 0 to 10, higher is better
-
-
-class Scaling(NamedTuple):
-    """The function whose scaler is due."""
-
-    function: int
-    suggested: int
-    """What the spec's scaler would do."""
-    replicas: int
-    """Replicas that it should have, as decided last."""
-    ready: int
-    """Replicas that take requests."""
-    minimum: int
-    maximum: int
-    rate: float
-    """Requests a second that arrived in the window,"""
-    queue: float
-    """waiting requests on average in it,"""
-    cpu: float
-    """and CPU that was used of what its replicas asked for."""
-    running: int
-    """Invocations that hold a worker."""
-    waiting: int
-    """Requests that wait, now."""
-    since_change: float
-    """Seconds since the number of replicas was changed."""
-    now: float
-
+HISTORY = LONGEST_WINDOW + 1
+"""Ticks of a scaler that are remembered."""
 
 CARBON = np.dtype(
     [
@@ -143,7 +50,7 @@ RULES = np.dtype(
         ("origin_key", np.uint64),
         ("router_key", np.uint64),
         ("start_key", np.uint64),
-        ("predicates", np.int64, (len(PREDICATES),)),  # whether each counts
+        ("predicates", np.int64, (len(Predicate),)),  # whether each counts
     ],
     align=True,
 )
@@ -162,16 +69,16 @@ NODE = np.dtype(
         ("busy_s", np.float64),  # time with something executing
         ("running_s", np.float64),  # the integral of what executes
         ("cpu_s", np.float64),  # the integral of CPU utilisation, in millionths
-        ("state", np.int64),  # ON, OFF or BOOTING
+        ("state", np.int64),  # a NodeState
         ("replicas", np.int64),
         ("starting", np.int64),  # replicas that claim CPU since they pull, start or set up
         ("running", np.int64),  # invocations that execute,
         ("first_slot", np.int64),  # and the list of them, the newest first
-        ("load", np.int64, (len(RESOURCES),)),  # their claims, millionths
+        ("load", np.int64, (len(Resource),)),  # their claims, millionths
         ("unit_w", np.float64, (POWERED,)),  # power for a millionth of claim
         ("unit_j", np.float64, (POWERED,)),  # its integral
         ("slope_w", np.float64, (POWERED,)),  # the same while it is not fully used, if linear
-        ("stretch", np.float64, (len(RESOURCES),)),  # how much each is overbooked, at least 1
+        ("stretch", np.float64, (len(Resource),)),  # how much each is overbooked, at least 1
         # The device:
         ("device_type", np.int64),
         ("tier", np.int64),
@@ -179,7 +86,7 @@ NODE = np.dtype(
         ("cores", np.int64),
         ("memory", np.int64),
         ("accelerator_memory", np.int64),
-        ("model", np.int64),  # LINEAR, POINTS or CURVE
+        ("model", np.int64),  # a PowerModel
         ("coefficient_w", np.float64, (POWERED,)),  # W at full use, above idle
         ("exponent", np.float64),  # of the curve
         ("points", np.float64, (11,)),  # W above idle at 0, 10, ..., 100 % of CPU
@@ -223,14 +130,6 @@ NODE = np.dtype(
     align=True,
 )
 """A node: what is on it, its power and its energy."""
-
-
-def seen_nodes(scores: NDArray[np.float64]) -> Nodes:
-    """Arrays for what a placer sees of nodes, beside the scores that the kernel keeps."""
-    columns: dict[str, Any] = {
-        name: np.zeros(scores.shape[1], NODE[name]) for name in Nodes._fields if name != "scores"
-    }
-    return Nodes(**columns, scores=scores)
 
 
 VARIANT = np.dtype(
@@ -296,7 +195,7 @@ FUNCTION = np.dtype(
         ("metered_s", np.float64),
         # What was:
         ("arrived", np.int64),
-        ("outcomes", np.int64, (len(OUTCOMES),)),
+        ("outcomes", np.int64, (len(Outcome),)),
         ("cold", np.int64),  # completed requests whose replica was not ready when they came
         ("response_s", np.float64),
         ("waited_s", np.float64),
@@ -440,24 +339,11 @@ CLIENT = np.dtype(
 )
 
 
-class Paths(NamedTuple):
-    """The network, and what goes between which points of it."""
-
-    flows: Flows
-    purposes: NDArray[np.void]  # (flows,) of FLOW
-    asked: NDArray[np.void]  # (flows,) of FLOW: those that begin when the event is over
-    holders: NDArray[np.void]  # (buckets, nodes) of HOLDER
-    clients: NDArray[np.void]  # (clients, nodes) of CLIENT
-    points: NDArray[np.int64]  # (clients,): where requests come from
-    registry: int
-    routes: Routes
-
-
 FIT = np.dtype(
     [
         ("law", np.int64),  # of the time of execution; -1: cannot run
         ("mean_s", np.float64),
-        ("claim", np.int64, (len(RESOURCES),)),  # of an invocation, millionths
+        ("claim", np.int64, (len(Resource),)),  # of an invocation, millionths
         ("cold_claim", np.int64, (3,)),  # of CPU while a replica pulls, starts, is set up
         ("start_law", np.int64),  # of the time that a container takes to start,
         ("start_s", np.float64),  # and its mean
@@ -468,7 +354,7 @@ FIT = np.dtype(
 
 IMAGE = np.dtype(
     [
-        ("state", np.int64),  # ABSENT, ON_ITS_WAY or THERE
+        ("state", np.int64),  # an ImageState
         ("time", np.float64),  # when one on its way is there; infinity with a network
         ("since", np.float64),  # when its pull began,
         ("function", np.int64),  # for whom,
@@ -476,47 +362,3 @@ IMAGE = np.dtype(
     ]
 )
 """An image on a node."""
-
-
-class Due(NamedTuple):
-    """When something happens next."""
-
-    nodes: Alarms
-    """A node has booted, or is to be switched off."""
-    replicas: Alarms
-    """The phase of a replica ends, or it has been idle for too long."""
-    finishes: Alarms
-    """A request has executed, or its data or latency is over."""
-    timeouts: Alarms
-    scalers: Alarms
-
-
-class World(NamedTuple):
-    """Everything a run holds."""
-
-    clock: NDArray[np.void]  # (1,) of CLOCK
-    rules: NDArray[np.void]  # (1,) of RULES
-    carbon: NDArray[np.void]  # of CARBON
-    weights: NDArray[np.float64]  # (priorities,): of the spec's scheduler
-    parameters: NDArray[np.float64]  # of the policy
-    arrivals: NDArray[np.float64]
-    arriving: NDArray[np.int32]
-    """The function of each arrival."""
-    nodes: NDArray[np.void]  # of NODE
-    scores: NDArray[np.float64]  # (priorities, nodes)
-    images: NDArray[np.void]  # (nodes, images) of IMAGE
-    variants: NDArray[np.void]  # of VARIANT
-    fits: NDArray[np.void]  # (variants, device types) of FIT
-    laws: Laws
-    """Of execution times, and of the latencies of hops."""
-    functions: NDArray[np.void]  # of FUNCTION
-    members: NDArray[np.int64]  # (functions, replicas): those that take requests, oldest first
-    replicas: NDArray[np.void]  # of REPLICA_SLOT
-    slots: NDArray[np.void]  # of REQUEST_SLOT
-    due: Due
-    paths: Paths
-    responses: NDArray[np.float64]
-    """Response times, in the order of completion,"""
-    responded: NDArray[np.int32]
-    """and their functions."""
-    records: Records

@@ -7,7 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.scenarios.faas.names import PHASES
+from cloudarena.scenarios.faas.state.enums import Phase
+
+PHASES = tuple(phase.name.lower() for phase in Phase if phase != Phase.FREE)
+"""The phases of a replica's life, as tables call them."""
 
 INVOCATION = np.dtype(
     [
