@@ -82,7 +82,7 @@ def test_responses_come_from_the_replica_that_served():
     often = {"by": "average-requests", "threshold": 0.5, "minimum": 0, "interval_s": 3}
     work = function(1.0, workers=2, scaling=often, response_kb=5000)
     both = (
-        {**work, "requests": {"kind": "sine", "mean": 3, "period_s": 40}},
+        {**work, "requests": {"source": "sine", "mean": 3, "period_s": 40}},
         {**work, "name": "g"},
     )
     spec = scenario(
@@ -112,7 +112,7 @@ def test_responses_come_from_the_replica_that_served():
         ({"functions[0].scaling": {"by": "queue-length", "interval_s": 1e-7}}, "interval_s: 1e-07"),
         ({"sample_s": 1e-9}, "sample_s: 1e-09 is not allowed: at least duration_s / 10,000,000"),
         (
-            {"functions[0].requests": {"kind": "bursts", "rate": 1, "burst_seconds": 1e-9}},
+            {"functions[0].requests": {"source": "bursts", "rate": 1, "burst_seconds": 1e-9}},
             r"functions\[0\].requests.burst_seconds: 1e-09 is not allowed",
         ),
         ({"topology": {"kind": "industrial-iot", "cells": 10**9}}, "cells: 1000000000 is not"),
@@ -153,7 +153,7 @@ def test_responses_come_from_the_replica_that_served():
         ({"functions[0].start_cores": 1e300}, "start_cores: .* is not allowed: at most"),
         ({"scheduler.horizon_s": 0}, "horizon_s: 0 is not allowed: more than 0"),
         (
-            {"functions[0].requests": {"kind": "bursts", "rate": 1, "burst_seconds": 1e308}},
+            {"functions[0].requests": {"source": "bursts", "rate": 1, "burst_seconds": 1e308}},
             r"burst_seconds: 1e\+308 is not allowed: at most",
         ),
         ({"devices.types": {}}, r"devices.types: {} is not allowed: at least 1"),

@@ -41,7 +41,7 @@ def test_all_that_was_left_undone_counts():
     assert rejecting["unserved_share"] == 1.0
     impatient = simulate(scenario(function(3.0, timeout_s=4.0), duration_s=10)).metrics
     assert impatient["unserved_share"] == 0.9  # five given up, four unfinished, one answered
-    none = simulate(scenario(function(requests={"kind": "none"}))).metrics
+    none = simulate(scenario(function(requests={"source": "none"}))).metrics
     assert none["unserved_share"] == 0.0
     assert math.isnan(none["response_mean_s"])
 
@@ -143,10 +143,10 @@ def test_all_who_waited_for_room_get_a_replica_when_it_comes(tmp_path):
     path.write_text("inter_arrival_s\n60\n10\n10\n10\n")
     wide = {"cpu_millicores": 4000}
     until = {"by": "average-requests", "minimum": 0, "start": 1, "interval_s": 100, "maximum": 1}
-    first = function(name="g", requests={"kind": "none"}, image=wide, scaling=until)
+    first = function(name="g", requests={"source": "none"}, image=wide, scaling=until)
     work = function(
         10.0,
-        requests={"kind": "recorded", "path": str(path)},
+        requests={"source": "recorded", "path": str(path)},
         image={"use": {"cpu": 0.25}},
         scaling={"by": "per-request", "minimum": 0, "maximum": 10},
         start_s=2.0,
@@ -220,7 +220,7 @@ def drawn(spec):
 @pytest.mark.parametrize("topology", ["none", "industrial-iot"])
 def test_the_order_of_functions_changes_no_draw(topology):
     image = {"execution": {"law": "exponential", "mean_s": 0.4}, "cpu_millicores": 500}
-    poisson = {"kind": "poisson", "rate": 2.0}
+    poisson = {"source": "poisson", "rate": 2.0}
     three = [function(name=name, requests=poisson, image=image, workers=9) for name in "fgh"]
     for work in three:
         del work["start_s"]
