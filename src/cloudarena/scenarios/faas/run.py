@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class FaasRun(KernelRun[FaasDecision]):
 
     scenario: FaasScenario
     world: World
-    kernel = kernel
+    kernel: ClassVar[ModuleType] = kernel
 
     def __init__(self, scenario: FaasScenario, seed: int, record: RecordLevel) -> None:
         self.ground = build_ground(scenario, seed)

@@ -32,6 +32,11 @@ def unanswered_s(world: World, function: int | None = None) -> NDArray[np.float6
     return waited
 
 
+def _arrived(run: FaasRun) -> int:
+    """The requests that came."""
+    return int(run.world.functions["arrived"].sum())
+
+
 def _ended(run: FaasRun, outcome: Outcome) -> int:
     """The requests that have ended so."""
     return int(run.world.functions["outcomes"][:, outcome].sum())
@@ -76,10 +81,34 @@ def _energy_j(run: FaasRun) -> float:
     return float(node_energy_j(run.world).sum())
 
 
+def _cold(run: FaasRun) -> int:
+    """Completed requests that were taken up by a replica that was not ready when they came."""
+    return int(run.world.functions["cold"].sum())
+
+
+def _carbon_g(run: FaasRun) -> float:
+    """The carbon of all nodes."""
+    return float(node_carbon_g(run.world).sum())
+
+
+def _nodes_used(run: FaasRun) -> int:
+    """Nodes that had a replica at some time."""
+    return int((run.world.nodes["hosted"] > 0).sum())
+
+
+def _cost_usd(run: FaasRun) -> float:
+    """What energy, requests and memory have cost."""
+    prices = run.scenario.prices
+    energy = _energy_j(run) / JOULES_PER_KWH * prices.kwh_usd
+    gigabyte_s = float(replica_seconds(run.world)[1].sum()) / 1e9
+    answered = _ended(run, Outcome.COMPLETED)
+    return energy + answered * prices.request_usd + gigabyte_s * prices.gb_second_usd
+
+
 def _for_all(run: FaasRun, total: float) -> float:
     """What a total earns: it is multiplied by requests over completed, as if the others were
     served at the same price."""
-    return -total * max(int(requests(run)), 1) / max(int(completed(run)), 1)
+    return -total * max(_arrived(run), 1) / max(_ended(run, Outcome.COMPLETED), 1)
 
 
 def _earned_mean(run: FaasRun) -> float:
@@ -102,13 +131,13 @@ def _earned_queueing(run: FaasRun) -> float:
 @metric(better="lower", highlight=True, label="Unserved")
 def unserved_share(run: FaasRun) -> float:
     """(rejected + timed_out + unfinished) / requests; 0 if none came."""
-    return _unserved(run) / max(int(requests(run)), 1)
+    return _unserved(run) / max(_arrived(run), 1)
 
 
 @metric()
 def requests(run: FaasRun) -> float:
     """Requests that arrived: the sum of completed, rejected, timed_out and unfinished."""
-    return int(run.world.functions["arrived"].sum())
+    return _arrived(run)
 
 
 @metric(better="higher", highlight=True)
@@ -204,7 +233,7 @@ def queueing_share(run: FaasRun) -> float:
 @metric(
     better="lower",
     highlight=True,
-    reward=lambda run: -float(cold_starts(run) + _unserved(run)) / max(int(requests(run)), 1),
+    reward=lambda run: -float(_cold(run) + _unserved(run)) / max(_arrived(run), 1),
 )
 def cold_start_share(run: FaasRun) -> float:
     """cold_starts / completed; undefined if none were completed.
@@ -214,13 +243,13 @@ def cold_start_share(run: FaasRun) -> float:
     return ratio(cold_starts(run), completed(run))
 
 
-@metric(better="lower", reward=lambda run: -float(cold_starts(run) + _unserved(run)))
+@metric(better="lower", reward=lambda run: -float(_cold(run) + _unserved(run)))
 def cold_starts(run: FaasRun) -> float:
     """Completed requests that were taken up by a replica that was not ready when they came.
 
     As a reward it counts requests without an answer too.
     """
-    return int(run.world.functions["cold"].sum())
+    return _cold(run)
 
 
 @metric(better="lower", highlight=True, reward=lambda run: _for_all(run, _energy_j(run) / 3600.0))
@@ -237,7 +266,7 @@ def energy_wh(run: FaasRun) -> float:
     highlight=True,
     label="Energy per invocation, J",
     unit="J",
-    reward=lambda run: -_energy_j(run) / max(int(completed(run)), 1),
+    reward=lambda run: -_energy_j(run) / max(_ended(run, Outcome.COMPLETED), 1),
 )
 def energy_j_per_invocation(run: FaasRun) -> float:
     """The energy of all nodes over the completed requests; undefined if there are none.
@@ -247,22 +276,22 @@ def energy_j_per_invocation(run: FaasRun) -> float:
     return ratio(_energy_j(run), completed(run))
 
 
-@metric(better="lower", reward=lambda run: _for_all(run, carbon_g(run)))
+@metric(better="lower", reward=lambda run: _for_all(run, _carbon_g(run)))
 def carbon_g(run: FaasRun) -> float:
     """The integral of power times the grid's intensity.
 
     As a reward it is multiplied by requests over completed.
     """
-    return float(node_carbon_g(run.world).sum())
+    return _carbon_g(run)
 
 
-@metric(better="lower", highlight=True, reward=lambda run: _for_all(run, nodes_used(run)))
+@metric(better="lower", highlight=True, reward=lambda run: _for_all(run, _nodes_used(run)))
 def nodes_used(run: FaasRun) -> float:
     """Nodes that had a replica at some time.
 
     As a reward it is multiplied by requests over completed.
     """
-    return int((run.world.nodes["hosted"] > 0).sum())
+    return _nodes_used(run)
 
 
 @metric(label="Mean number of replicas")
@@ -272,14 +301,10 @@ def replicas_mean(run: FaasRun) -> float:
     return seconds / run.now if run.now > 0 else 0.0
 
 
-@metric(better="lower", reward=lambda run: _for_all(run, cost_usd(run)))
+@metric(better="lower", reward=lambda run: _for_all(run, _cost_usd(run)))
 def cost_usd(run: FaasRun) -> float:
     """Energy, requests, and memory of replicas times their prices.
 
     As a reward it is multiplied by requests over completed.
     """
-    prices = run.scenario.prices
-    energy = _energy_j(run) / JOULES_PER_KWH * prices.kwh_usd
-    gigabyte_s = float(replica_seconds(run.world)[1].sum()) / 1e9
-    answered = _ended(run, Outcome.COMPLETED)
-    return energy + answered * prices.request_usd + gigabyte_s * prices.gb_second_usd
+    return _cost_usd(run)
