@@ -169,7 +169,7 @@ def unfinished(run: FaasRun) -> float:
 
 @metric(better="lower", label="Mean response time, s", reward=_earned_mean)
 def response_mean_s(run: FaasRun) -> float:
-    """The mean of answer - arrival, estimated with the unfinished as censored.
+    """The mean of answer - arrival; an unfinished one counts so far and makes it a lower bound.
 
     Requests that were rejected or timed out have no answer and do not count: see unserved_share.
     As a reward, requests in the system count as long as they have waited, and those that were
@@ -185,7 +185,7 @@ def response_mean_s(run: FaasRun) -> float:
     reward=lambda run: _earned_quantile(_earned_times(run).p50),
 )
 def response_p50_s(run: FaasRun) -> float:
-    """The median of answer - arrival, with the unfinished as censored.
+    """The median of answer - arrival; a lower bound where unfinished ones may change it.
 
     As a reward it counts all requests, as response_mean_s does.
     """
@@ -199,7 +199,7 @@ def response_p50_s(run: FaasRun) -> float:
     reward=lambda run: _earned_quantile(_earned_times(run).p95),
 )
 def response_p95_s(run: FaasRun) -> float:
-    """The 95th percentile of answer - arrival, with the unfinished as censored.
+    """The 95th percentile of answer - arrival; a lower bound where unfinished ones may change it.
 
     As a reward it counts all requests, as response_mean_s does.
     """
@@ -212,7 +212,7 @@ def response_p95_s(run: FaasRun) -> float:
     reward=lambda run: _earned_quantile(_earned_times(run).p99),
 )
 def response_p99_s(run: FaasRun) -> float:
-    """The 99th percentile of answer - arrival, with the unfinished as censored.
+    """The 99th percentile of answer - arrival; a lower bound where unfinished ones may change it.
 
     As a reward it counts all requests, as response_mean_s does.
     """
