@@ -6,6 +6,7 @@ from tests.scenarios.faas.cases import MB_S, column, function, scenario
 
 import cloudarena
 from cloudarena import simulate
+from cloudarena.scenarios.faas.state import Priority
 from cloudarena.workloads.faas_functions import resource_use
 
 NIC_MB_S = 125.0
@@ -235,7 +236,7 @@ def test_contention_counts_workers():
     run = scenario(wide, narrow, more, devices={"types": {"nuc": 2}}).start(0)
     run.apply(0)
     run.apply(1)
-    scores = run.decision.scores[cloudarena.scenarios.faas.names.CONTENTION]
+    scores = run.decision.scores[Priority.CONTENTION]
     assert scores.tolist() == [0.0, 10.0]  # loads of 4.1 and 0.4
 
 

@@ -12,7 +12,7 @@ import cloudarena
 from cloudarena import simulate
 from cloudarena.base.errors import PolicyError, SpecError
 from cloudarena.scenarios.faas import sources
-from cloudarena.scenarios.faas.responses import Responses
+from cloudarena.scenarios.faas.metrics.responses import Responses
 from cloudarena.testing import check_policy
 
 SMALL = {"duration_s": 90, "devices.count": 30}

@@ -9,8 +9,9 @@ from tests.scenarios.faas.cases import column, function, scenario
 import cloudarena
 from cloudarena import simulate
 from cloudarena.base.measures import AtLeast
-from cloudarena.scenarios.faas.observe import REWARDS, FaasObserver
-from cloudarena.scenarios.faas.responses import Responses
+from cloudarena.scenarios.faas import KIND
+from cloudarena.scenarios.faas.metrics.responses import Responses
+from cloudarena.scenarios.faas.observe import FaasObserver
 
 SMALL = {"duration_s": 60, "devices.count": 30}
 
@@ -75,6 +76,9 @@ def test_times_that_were_counted_are_estimated_alike():
     found = counted.times_s(ended[3000:], waited)
     assert found == pytest.approx(exact, rel=1e-3)
     assert counted.times_s(ended[3000:], waited, function=0) == found
+
+
+REWARDS = [metric.name for metric in KIND.metrics if metric.better is not None]
 
 
 @pytest.mark.parametrize("reward", REWARDS)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cloudarena.base.arrays import is_whole, locked, read_only
-from cloudarena.base.errors import InvalidAction
+from cloudarena.base.errors import InvalidAction, written
 from cloudarena.contract import RecordLevel
 from cloudarena.contract.kernel_run import KernelRun
 from cloudarena.scenarios.faas import kernel
@@ -85,7 +85,7 @@ class FaasRun(KernelRun[FaasDecision]):
         """The number of a node, or of replicas."""
         if not is_whole(action):
             wanted = "the number of a node, or -1" if self._is_placing else "a number of replicas"
-            raise InvalidAction(f"action {action!r} is not allowed: {wanted}")
+            raise InvalidAction(f"action {written(action)} is not allowed: {wanted}")
         return (int(action),)
 
     def grow(self) -> None:

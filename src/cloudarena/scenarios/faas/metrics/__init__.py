@@ -285,11 +285,11 @@ def carbon_g(run: FaasRun) -> float:
     return _carbon_g(run)
 
 
-@metric(better="lower", highlight=True, reward=lambda run: _for_all(run, _nodes_used(run)))
+@metric(better="lower", highlight=True, reward=lambda run: _for_all(run, max(_nodes_used(run), 1)))
 def nodes_used(run: FaasRun) -> float:
     """Nodes that had a replica at some time.
 
-    As a reward it is multiplied by requests over completed.
+    As a reward it is at least one, and multiplied by requests over completed.
     """
     return _nodes_used(run)
 

@@ -14,6 +14,7 @@ from numpy.random import Generator
 from cloudarena.base.arrays import locked
 from cloudarena.engine.compiled import compiled, lean
 from cloudarena.policies import Declared, Parameters
+from cloudarena.scenarios.faas.decision import FaasDecision, PlaceDecision
 from cloudarena.scenarios.faas.policies.book import FaasBook
 from cloudarena.scenarios.faas.policies.scaling import SCALERS
 from cloudarena.scenarios.faas.replay import Replay
@@ -180,3 +181,8 @@ def energy_efficiency(nodes: Nodes, replica: Replica, p: Parameters, rng: Genera
 def weighted(nodes: Nodes, replica: Replica, p: Parameters, rng: Generator) -> int:
     """A mix of priorities by weights: energy, execution time and contention alike by default."""
     return best_by(nodes, p)
+
+
+def idle(decision: FaasDecision) -> int:
+    """Places nothing, and wants the fewest replicas: what no comparison may crown."""
+    return NONE if isinstance(decision, PlaceDecision) else decision.scaling.minimum
