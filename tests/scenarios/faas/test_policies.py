@@ -121,7 +121,7 @@ def test_a_bundle_has_no_parameters_of_its_own(tmp_path):
     path.write_text(POLICIES)
     with pytest.raises(PolicyError, match="'count=2' is not allowed: a bundle has no parameters"):
         simulate("faas/toy", f"{path}:Both:count=2")
-    with pytest.raises(PolicyError, match=r"policy scaler: 'n=2' is not allowed: count=\.\.\."):
+    with pytest.raises(PolicyError, match=r"policy scaler\S*: 'n=2' is not allowed: count="):
         simulate("faas/toy", f"{path}:scaler:n=2")
 
 

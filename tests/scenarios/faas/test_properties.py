@@ -331,7 +331,7 @@ def test_both_speeds_agree_on_all_that_is_metered(policy):
 def test_a_run_says_how_much_memory_it_needs():
     spec = scenario(function(rate=1000.0), duration_s=1e6, sample_s=1e3)
     assert spec.memory_needs("none") == (24e9, "requests: 1e+09")  # gaps are held as a whole
-    poisson = {"functions[0].requests.kind": "poisson"}
+    poisson = {"functions[0].requests.source": "poisson"}
     streamed = cloudarena.load(spec.model_dump(mode="json", exclude_none=True), poisson)
     assert streamed.memory_needs("none")[0] < 1e8  # window by window
     needed, why = streamed.memory_needs("full")

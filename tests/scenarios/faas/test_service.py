@@ -209,3 +209,13 @@ def test_the_order_of_functions_changes_no_draw(topology):
     without = drawn(scenario(three[0], three[2], **changes))
     if topology == "none":
         assert without == {key: row for key, row in expected.items() if key[0] != "g"}
+
+
+def test_metrics_are_those_of_now_also_at_the_first_decision():
+    rule = {"by": "per-request", "minimum": 0, "maximum": 4}
+    poisson = {"source": "poisson", "rate": 0.01}
+    spec = scenario(function(requests=poisson, scaling=rule), duration_s=1000)
+    looked_at, other = spec.start(0), spec.start(0)
+    assert looked_at.metrics()["energy_wh"] == 0.0
+    assert looked_at.decision.now == other.decision.now > 0.0
+    assert looked_at.metrics()["energy_wh"] == other.metrics()["energy_wh"] > 0.0
