@@ -25,7 +25,7 @@ import cloudarena
 from cloudarena.base.errors import SpecError
 from cloudarena.contract import InvalidAction, Result
 from cloudarena.learn.env import CloudEnv
-from cloudarena.scenarios.workflow import WorkflowDecision, WorkflowScenario, policy
+from cloudarena.scenarios.workflow import POLICIES, WorkflowDecision, WorkflowScenario
 from cloudarena.testing import check_policy, check_scenario
 
 from .cases import Case, cases
@@ -54,7 +54,7 @@ CONTENDED = {
     },
     "record": "full",
 }
-POLICIES = list(policy)
+NAMES = list(POLICIES)
 
 
 def contended(**changes: Any) -> WorkflowScenario:
@@ -226,7 +226,7 @@ def test_the_contended_cluster_is_contended() -> None:
     assert result.metrics["functions"] == 200
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_run_obeys_the_laws(name: str) -> None:
     for seed in (0, 1):
         result = contended_result(name, seed)
@@ -251,7 +251,7 @@ def test_every_placement_obeys_the_laws(case: Case, seed: int) -> None:
     check_tables(scenario, result)
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", NAMES)
 def test_policies_pass_the_public_checks(name: str) -> None:
     assert len(check_policy(name, contended(record="summary"))) == 4
 
@@ -261,9 +261,9 @@ def test_scenarios_pass_the_public_checks(rule: dict[str, str]) -> None:
     assert len(check_scenario(contended(**rule))) == 10
 
 
-@pytest.mark.parametrize("name", policy.array_names())
+@pytest.mark.parametrize("name", POLICIES.array_names())
 def test_compiled_and_stepped_runs_are_equal_to_the_last_bit(name: str) -> None:
-    assert_same(contended_result(name, 1), step_through(contended(), policy.resolve(name), 1))
+    assert_same(contended_result(name, 1), step_through(contended(), POLICIES.resolve(name), 1))
 
 
 @pytest.mark.parametrize("name", ["random", "heft"])
@@ -280,7 +280,7 @@ def test_what_is_recorded_does_not_change_what_is_measured(name: str) -> None:
 @pytest.mark.parametrize("steps", [1, 60, 150])
 def test_a_run_that_is_stepped_half_way_and_then_played_equals_a_straight_one(steps: int) -> None:
     for name in ("random", "round-robin", "weighted"):
-        run, built_in = contended().start(), policy.resolve(name)
+        run, built_in = contended().start(), POLICIES.resolve(name)
         for _ in range(steps):
             run.apply(built_in(run.decision))
         run.play(built_in)
@@ -288,7 +288,7 @@ def test_a_run_that_is_stepped_half_way_and_then_played_equals_a_straight_one(st
 
 
 def test_looking_at_a_run_does_not_change_it() -> None:
-    run, built_in = contended().start(), policy.resolve("random")
+    run, built_in = contended().start(), POLICIES.resolve("random")
     while run.decision is not None:
         run.metrics()
         run.result()
@@ -298,7 +298,7 @@ def test_looking_at_a_run_does_not_change_it() -> None:
 
 
 def test_two_runs_of_one_scenario_do_not_touch_each_other() -> None:
-    scenario, built_in = contended(), policy.resolve("random")
+    scenario, built_in = contended(), POLICIES.resolve("random")
     one, other = scenario.start(), scenario.start()
     while one.decision is not None or other.decision is not None:
         for run in (one, other):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cloudarena.base.arrays import Flags, Floats, Ints, is_whole
+from cloudarena.base.arrays import Flags, Floats, Ints, is_whole, read_only
 from cloudarena.base.errors import InvalidAction
 from cloudarena.engine.alarms import alarm_times
 from cloudarena.scenarios.workflow.state import LONGEST_S, Function, Nodes
@@ -34,6 +34,8 @@ class WorkflowDecision:
     rng: np.random.Generator
     """The stream of the policy; the workload never draws from it."""
     _run: WorkflowRun = field(repr=False, compare=False)
+    _found: dict[str, Flags] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was asked for before."""
 
     @property
     def workflow_id(self) -> Any:
@@ -43,7 +45,9 @@ class WorkflowDecision:
     @property
     def valid(self) -> Flags:
         """Which memory options each node allows: (nodes, options)."""
-        return self.allows(self.nodes.memory_options[None, :])
+        if "valid" not in self._found:
+            self._found["valid"] = read_only(self.allows(self.nodes.memory_options[None, :]))
+        return self._found["valid"]
 
     def allows(self, memory: Ints) -> Flags:
         """Whether each node has so much memory, and would complete the function at all.
