@@ -151,3 +151,39 @@ def test_a_grid_holds_the_last_row_of_each_member_up_to_each_time(rows, step, in
         if (before := [k for k, (t, m) in enumerate(rows) if m == member and t <= time])
     ]
     assert table.to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("vm/toy", {}),
+        ("jobs/toy", {}),
+        ("workflow/demo", {}),
+        ("faas/serverless-basic", {"duration_s": 50}),
+        ("tiers/rubis-hour", {"duration_s": 300}),
+        ("clusters/lflc", {"workload.batches": 3}),
+    ],
+)
+def test_the_history_of_the_whole_is_resampled_in_every_kind(name, changes):
+    scenario = cloudarena.load(name, changes)
+    run = cloudarena.simulate(scenario, seed=1)
+    for table, time in {(plot.table, plot.x) for plot in scenario.kind.plots}:
+        recorded = run.tables[table]
+        times = recorded[time].to_numpy()
+        assert run.series(table, every=2)[time].to_pylist() == times[::2].tolist()
+        assert "each 2nd" in kept(run.series(table, every=2))
+        assert run.series(table).num_rows == recorded.num_rows
+        in_seconds = run.series(table, every_s=7.5)
+        last = times * (run.tick_seconds if time == "tick" else 1.0)
+        at = np.searchsorted(last, in_seconds["time_s"].to_numpy() + 1e-6, side="right") - 1
+        if time != "time_s":
+            assert in_seconds[time].to_pylist() == times[at].tolist()
+        value = next(plot.y for plot in scenario.kind.plots if plot.table == table)
+        assert in_seconds[value].to_pylist() == recorded[value].take(at).to_pylist()
+        assert "every 7.5 s" in kept(in_seconds)
+
+
+def test_what_is_no_history_is_refused_and_what_there_is_is_named():
+    run = cloudarena.simulate(cloudarena.load("jobs/toy"))
+    with pytest.raises(CloudarenaError, match=r"'tasks' was not recorded; there is .*series"):
+        run.series("tasks")

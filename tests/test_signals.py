@@ -98,3 +98,40 @@ def test_a_worker_that_the_system_kills_is_one_line(comparison) -> None:
     assert err.startswith("error: a worker process was ended by the system")
     assert len(err.splitlines()) == 1
     assert wait_until(lambda: not any(map(is_running, workers)), 10)
+
+
+LOSES = """
+import os, signal, sys
+from cloudarena import cli
+cli.INSIST_S = 0.05
+
+class Dropped:
+    def __del__(self):
+        os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+        for _ in range(1000):
+            pass
+
+def run():
+    try:
+        Dropped()  # Python drops what comes up here
+        while True:
+            pass
+    finally:
+        print("cleared away")
+
+cli._run = run
+cli.main()
+"""
+
+
+@linux
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
+def test_a_signal_that_is_lost_is_said_again(name, code) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", LOSES, name],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=hears_ctrl_c,
+    )
+    assert (ended.returncode, ended.stdout) == (code, "cleared away\n")

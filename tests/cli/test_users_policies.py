@@ -75,3 +75,16 @@ def test_the_traceback_is_shown_to_those_who_ask(cloudarena, file):
 def test_every_command_has_the_option(cloudarena, command):
     _, out, _ = cloudarena(command, "--help")
     assert "--traceback" in out
+
+
+def test_a_file_that_cannot_be_loaded_is_told_with_its_line(cloudarena, file, tmp_path):
+    (tmp_path / "broken.py").write_text("import math\n\nimport no_such_module\n")
+    (tmp_path / "folder.py").mkdir()
+    code, _, err = cloudarena("run", "vm/toy", "--policy", "broken.py:mine")
+    assert (code, err) == (
+        2,
+        "error: policy: broken.py:3 cannot be loaded: ModuleNotFoundError: No module named "
+        "'no_such_module'\n",
+    )
+    code, _, err = cloudarena("run", "vm/toy", "--policy", "folder.py:mine")
+    assert (code, err) == (2, "error: policy: folder.py is not a file\n")

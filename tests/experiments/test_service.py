@@ -215,3 +215,42 @@ def test_half_of_the_work_more_in_every_run_needs_no_test():
     assert comparison.pair("lazy", "unserved_share", "a").basis == "every run"
     swinging = made("a b", unserved_share=[[1.0, 0.0], [0.0, 1.0]], requests=work[:2])
     assert swinging.out_of_the_running == ()
+
+
+def test_who_never_serves_anything_needs_no_test():
+    # So different are the three runs that no test can tell; but nothing is less than something.
+    comparison = made(
+        "busy lazy",
+        unserved_share=[[0.18, 0.62, 0.37], [1.0, 1.0, 1.0]],
+        cost_usd=[[5.0, 5.2, 4.9], [1.0, 1.0, 1.0]],
+    )
+    assert comparison.out_of_the_running == ("lazy",)
+    assert comparison.winner(COST) == "busy"
+    assert "lazy leaves 100 % of requests unserved and is out of the running" in (
+        comparison.conclusion()
+    )
+    pair = comparison.pair("lazy", "unserved_share", "busy")
+    assert (pair.basis, pair.sign) == ("every run", 1)
+    both = made(
+        "a b", unserved_share=[[1.0, 1.0, 0.9], [1.0, 1.0, 1.0]], cost_usd=[[5, 6, 7], [1, 2, 3]]
+    )
+    assert both.out_of_the_running == ()
+
+
+def test_who_leaves_a_little_more_undone_in_every_run_does_not_win():
+    """One VM of 2,000, the dearest, refused in each of three runs: too few for a test."""
+    picky = made(
+        "all-but-one all",
+        unserved_share=[[0.0005] * 3, [0.0] * 3],
+        cost_usd=[[5.0, 5.1, 4.9], [9.0, 9.2, 8.9]],
+        requests=[[2000.0, 2001.0, 2000.0]] * 2,
+    )
+    assert picky.out_of_the_running == ()
+    assert picky.perhaps_less_served == ("all-but-one",)
+    assert picky.winner(COST) is None
+    assert picky.conclusion() == (
+        "all-but-one has the lowest cost_usd, but left 0.05 % of requests unserved, all 0 %: there "
+        "is no winner until more replications show whether that is chance."
+    )
+    assert dataclasses.replace(picky, service_margin=0.001).winner(COST) == "all-but-one"
+    assert dataclasses.replace(picky, ignore_service=True).winner(COST) == "all-but-one"

@@ -89,6 +89,7 @@ def _allowed(kind: str, context: dict[str, Any], message: str) -> str:
         "int_type": "a whole number",
         "int_parsing": "a whole number",
         "int_from_float": "a whole number",
+        "int_parsing_size": "a whole number of fewer digits",
         "float_type": "a number",
         "float_parsing": "a number",
         "finite_number": "a finite number",
@@ -150,6 +151,20 @@ def _as_written(problem: dict[str, Any]) -> list[str | int]:
     return location
 
 
+def one_line(value: Any) -> str:
+    """A value as Python writes it, on one line; whatever its class says of itself."""
+    try:
+        return " ".join(repr(value).split())
+    except Exception:  # numbers of thousands of digits are not written either
+        return f"a value of the type {type(value).__name__}"
+
+
+def written(action: Any) -> str:
+    """What a policy returned, short enough to read."""
+    text = one_line(action)
+    return text if len(text) <= LONGEST_WORD else f"{text[:100]}...{text[-40:]}"
+
+
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = one_line(value)
     return text if len(text) <= 60 else text[:57] + "..."

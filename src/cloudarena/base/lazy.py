@@ -1,10 +1,11 @@
-"""Names of a package that are imported when they are first used."""
+"""Modules, and names of packages, that are imported when they are first used."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 
@@ -25,3 +26,17 @@ def exports(package: str, **homes: str) -> Callable[[str], Any]:
         return value
 
     return find
+
+
+class _LazyModule(ModuleType):
+    """Stands for a module until one of its names is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+def lazy_module(name: str) -> ModuleType:
+    """A module that is imported when one of its names is first asked for."""
+    return _LazyModule(name)

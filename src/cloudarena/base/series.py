@@ -1,9 +1,9 @@
-"""The recorded history of machines or nodes, resampled to a grid of times.
+"""The recorded history of machines, nodes or the whole, resampled to a grid of times.
 
-A history has a row per time and member: its first column is the time (a tick, or ``time_s``), its
-second the member. Some have a row for every member at every time, others only when a member
-changes. At a time of the grid each member has its last row up to then; members that have none yet
-are left out.
+A history of members has a row per time and member: its first column is the time (a tick, or
+``time_s``), its second the member. Some have a row for every member at every time, others only when
+a member changes. At a time of the grid each member has its last row up to then; members that have
+none yet are left out.
 """
 
 from __future__ import annotations
@@ -21,8 +21,29 @@ MOST_ROWS = 100_000_000
 """A grid with more rows than this is refused: nobody meant it, and memory would not hold it."""
 
 
+TIMES = ("tick", "time_s", "begin_s")
+"""The columns that say when, in histories of the whole; one of the first two."""
+
+
+def history_of_the_whole(table: pa.Table | None) -> pa.Table | None:
+    """A table with one row for each time, its time first; None if it is not such a table."""
+    import numpy as np
+
+    if table is None:
+        return None
+    names = table.column_names
+    time = next((name for name in names[:2] if name in TIMES), None)
+    if time is None or (np.diff(table[time].to_numpy()) <= 0).any():
+        return None
+    return table.select([time, *(name for name in names if name != time)])
+
+
 def resampled(
-    table: pa.Table, every: int | None, every_s: float | None, tick_seconds: float | None
+    table: pa.Table,
+    every: int | None,
+    every_s: float | None,
+    tick_seconds: float | None,
+    has_members: bool = True,
 ) -> pa.Table:
     """The history at each n-th recorded time, or every so many seconds.
 
@@ -34,12 +55,14 @@ def resampled(
         every_s: keeps the times 0, ``every_s``, 2 ``every_s``, ... up to the last recorded one;
             the column ``time_s`` holds them.
         tick_seconds: the length of a tick, where the times are ticks.
+        has_members: whether the second column is the member; else there is a row for each time.
     """
     import numpy as np
 
     _check(every, every_s)
     name, member = table.column_names[:2]
     time = table[name].to_numpy()
+    members = table[member].to_numpy(zero_copy_only=False) if has_members else np.zeros(len(time))
     recorded, first_row = np.unique(time, return_index=True)
     if every is None and every_s is None:
         return _told(table, f"all {len(recorded):,} recorded times")
@@ -58,13 +81,13 @@ def resampled(
         # A time of the grid that differs from a recorded one by rounding is that one.
         slack = 1e-9 * every_s + 1e-12 * float(at[-1])
         steps = (float(at[-1]) + slack) / every_s
-        _check_rows(steps, len(np.unique(table[member].to_numpy(zero_copy_only=False))), every_s)
+        _check_rows(steps, len(np.unique(members)), every_s)
         seconds = np.arange(math.floor(steps) + 1) * float(every_s)
         last = np.searchsorted(at, seconds + slack, side="right") - 1
         seconds, last = seconds[last >= 0], last[last >= 0]
         grid = recorded[last]
         kept = f"{len(grid):,} times, every {every_s:g} s, of {len(recorded):,} recorded times"
-    rows, points = _last_rows(table[member].to_numpy(zero_copy_only=False), time, grid)
+    rows, points = _last_rows(members, time, grid)
     result = table.take(rows)
     if seconds is not None:
         result = _with_column(result, "time_s", seconds[points])
@@ -99,7 +122,7 @@ def _seconds(
     table: pa.Table, name: str, recorded: Any, first_row: Any, tick_seconds: float | None
 ) -> Any:
     """The recorded times in seconds."""
-    if name == "time_s":
+    if name in ("time_s", "begin_s"):
         return recorded
     if "time_s" in table.column_names:
         return table["time_s"].to_numpy()[first_row]

@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 and the number of the signal, as shells count."""
+INSIST_S = 2.0
+"""How long after a signal it is said again to a process that goes on as if nothing had been."""
 
 
 def main() -> None:
@@ -19,6 +21,8 @@ def main() -> None:
         _run()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    finally:
+        _insist_every(0.0)
 
 
 def _run() -> None:
@@ -54,17 +58,41 @@ def _run() -> None:
 
 def _listen() -> None:
     """Lets the signals that ask a process to end do so in order: workers and drafts go first."""
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         with contextlib.suppress(ValueError):  # not in the main thread
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            if number is not None and signal.getsignal(number) in (
+                signal.SIG_DFL,
+                signal.default_int_handler,
+            ):
                 signal.signal(number, _end)
 
 
 def _end(number: int, frame: Any) -> NoReturn:
-    from cloudarena.base.errors import Ended
+    """Raises what ends the command; again and again if it is lost.
 
-    raise Ended(128 + number)
+    Python drops exceptions that come up in a callback or a finalizer, of which the compiler has
+    many.
+    """
+
+    def end() -> NoReturn:
+        from cloudarena.base.errors import Ended
+
+        raise KeyboardInterrupt if number == signal.SIGINT else Ended(128 + number)
+
+    def again(_: int, frame: Any) -> None:
+        if not isinstance(sys.exc_info()[1], (SystemExit, KeyboardInterrupt)):
+            end()  # else it is on its way, and what it meets is being cleared away
+
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, again)
+        _insist_every(INSIST_S)
+    end()
+
+
+def _insist_every(seconds: float) -> None:
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
 
 
 def _stop(message: str) -> NoReturn:

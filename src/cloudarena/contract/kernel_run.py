@@ -12,6 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.arrays import is_whole
 from cloudarena.base.errors import CloudarenaError, InvalidAction
 from cloudarena.contract.result import RecordLevel
 from cloudarena.contract.run import DecisionT, Run
@@ -21,7 +22,7 @@ from cloudarena.engine.interrupts import Interrupted, apart, make_flag
 from cloudarena.engine.status import DECIDE, ENDED, FULL
 from cloudarena.engine.streams import stream
 from cloudarena.policies.array import ArrayPolicy, Bundle
-from cloudarena.policies.blame import FAULTS, asked, fault_of
+from cloudarena.policies.blame import asked, fault_of
 from cloudarena.policies.policy import Policy
 
 
@@ -124,10 +125,12 @@ class KernelRun(Run[DecisionT]):
                 self.grow()
         except _PolicyRaised as fault:
             raised = fault.error
-        if raised is None:
-            self._settle(status)
-        else:
+        if raised is not None:
             self._repeat(policy, raised)
+        elif status in (DECIDE, ENDED):
+            self._status = status
+        else:
+            self._refuse(policy, status)
 
     def _repeat(self, policy: ArrayPolicy, raised: BaseException) -> None:
         """Puts the decision at which compiled code raised something to the plain function.
@@ -136,10 +139,27 @@ class KernelRun(Run[DecisionT]):
         since, what was raised is told.
         """
         self._status = DECIDE
+        raise fault_of(self._ask_plain(policy), raised) from raised
+
+    def _refuse(self, policy: ArrayPolicy, status: int) -> None:
+        """Says why the last action of a compiled policy is not allowed."""
+        self._status = DECIDE
+        why = self.why_not(status)
+        self._ask_plain(policy)
+        raise InvalidAction(why)
+
+    def _ask_plain(self, policy: ArrayPolicy) -> Policy:
+        """Puts a decision to the plain function of the policy that decides now.
+
+        What it raises is told in its words. So is what it returns if that is no whole number:
+        compiled code cuts numbers to 64 bits.
+        """
         decision: Any = self.decision
         part = policy.parts[decision.kind] if isinstance(policy, Bundle) else policy
-        asked(part, decision)
-        raise fault_of(part, raised) from raised
+        action = asked(part, decision)
+        if not all(is_whole(one) for one in (action if isinstance(action, tuple) else (action,))):
+            self.apply(action)
+        return part
 
     def _play_on(self, run_on: Any, policies: tuple[Any, ...]) -> int:
         """Lets the kernel decide by compiled policies; signals are heard meanwhile."""
@@ -152,7 +172,7 @@ class KernelRun(Run[DecisionT]):
             self._lost = not interrupt.ended or interrupt.value not in (DECIDE, ENDED)
             self._status = None if self._lost else int(interrupt.value)
             raise interrupt.signal from None
-        except FAULTS as error:
+        except Exception as error:
             raise _PolicyRaised(error) from error
 
 

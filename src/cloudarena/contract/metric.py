@@ -10,6 +10,7 @@ known only as a bound is an ``AtLeast``.
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,15 +44,16 @@ class Metric:
     name: str
     description: str
     """What it is and its formula, in the words of its docstring."""
-    better: Direction | None
+    better: Direction | None = None
     """Which of two values is the better one; None where neither is."""
-    highlight: bool
+    highlight: bool = False
     """Whether a short table shows it."""
-    label: str
+    label: str = ""
     """What people call it, such as ``Profit, $``."""
-    unit: str
-    function: Callable[[Any], float]
-    reward: Callable[[Any], float] | None
+    unit: str = ""
+    function: Callable[[Any], float] = lambda run: math.nan
+    """What measures it; NaN where only values that were measured elsewhere are compared."""
+    reward: Callable[[Any], float] | None = None
     """What learning earns: a finite number at every moment of a run, higher is better."""
 
     def __call__(self, run: Any) -> float:
@@ -66,7 +68,9 @@ class Metric:
         return -value if self.better == "lower" else value
 
     def __reduce__(self) -> Any:
-        return _metric_named, (self.function.__module__, self.function.__name__)
+        if self.function.__name__ != self.name:
+            return Metric, (self.name, self.description, self.better)
+        return _metric_named, (self.function.__module__, self.name)
 
 
 def _metric_named(module: str, name: str) -> Any:

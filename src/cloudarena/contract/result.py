@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cloudarena.base.errors import CloudarenaError, nearest
 from cloudarena.base.files import written_folder
 from cloudarena.base.measures import AtLeast
-from cloudarena.base.series import resampled
+from cloudarena.base.series import history_of_the_whole, resampled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,30 +41,40 @@ class Result:
         every: int | None = None,
         every_s: float | None = None,
     ) -> pa.Table:
-        """The recorded history of all members of ``name``, one row per time and member.
+        """The recorded history of all members of ``name``, or of the whole, such as ``series``.
+
+        One row per time and member; of the whole, which has no members, one row per time.
 
         By default these are the rows as they were recorded. Resampled, each member has at each
         kept time its last row up to then; ``schema.metadata[b"kept"]`` says what was kept.
 
         Args:
-            name: what to look at, such as ``machines``; its table is ``<name>_series``.
+            name: what to look at, such as ``machines``; its table is ``<name>_series``. Or a table
+                with one row for each time, such as ``series``, ``power`` or ``periods``.
             attributes: the columns to keep besides the time and the member; all by default.
             every: keeps each n-th of the recorded times, such as ticks, from the first on.
             every_s: keeps the times 0, ``every_s``, 2 ``every_s``, ... seconds, in ``time_s``.
         """
-        table = self.tables.get(f"{name}_series")
+        table, members = self.tables.get(f"{name}_series"), 1
+        if table is None:
+            table, members = history_of_the_whole(self.tables.get(name)), 0
         if table is None:
             known = [key.removesuffix("_series") for key in self.tables if key.endswith("_series")]
-            there = ", ".join(known) or "none: run with record='full'"
-            raise CloudarenaError(f"series {name!r} was not recorded; there is {there}")
-        keys, columns = table.column_names[:2], table.column_names[2:]
+            whole = [
+                key for key, one in self.tables.items() if history_of_the_whole(one) is not None
+            ]
+            there = ", ".join([*known, *whole]) or "none"
+            raise CloudarenaError(
+                f"series {name!r} was not recorded; there is {there}; record='full' keeps more"
+            )
+        keys, columns = table.column_names[: 1 + members], table.column_names[1 + members :]
         for attribute in attributes or ():
             if attribute not in columns:
                 raise CloudarenaError(
                     f"attribute {attribute!r} is not allowed: one of {', '.join(columns)}."
                     + nearest(attribute, columns)
                 )
-        table = resampled(table, every, every_s, self.tick_seconds)
+        table = resampled(table, every, every_s, self.tick_seconds, bool(members))
         if every_s is not None and "time_s" not in keys:
             keys = ["time_s", *keys]
         wanted = [one for one in attributes or columns if one not in keys]

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import dis
 import hashlib
+import inspect
+import operator
 import types
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from numba import carray, farray, njit
 from numba.core import ir
 from numba.core import types as numba_types
 from numba.core.dispatcher import Dispatcher
+from numba.extending import overload
 
 from cloudarena.engine.code_cache import ReachCache, fingerprint
 from cloudarena.engine.compiled import NO_COUNTS, settled
@@ -37,9 +41,14 @@ WAYS_AROUND = (
 """Types through which memory can be read or written without a check."""
 UNCHECKED = (
     *(np.ascontiguousarray, np.asfortranarray, np.nan_to_num, np.fill_diagonal),
-    *(np.lib.stride_tricks.as_strided, carray, farray),
+    *(np.lib.stride_tricks.as_strided, np.take_along_axis, np.delete, carray, farray),
 )
-"""Functions that hand out, or write to, an array that is read-only."""
+"""Functions that write to an array that is read-only, hand it out writable, or do not look at
+their indices."""
+LONGEST_SIDE = 2**15
+"""The longest side of a shape into which an array is put: four of them multiply in 64 bits."""
+WHOLE_BITS = 63
+"""How many bits a whole number has in compiled code, besides its sign."""
 
 
 DEEPEST = 6
@@ -142,7 +151,8 @@ class _Copies:
 
     def _compiled(self, copy: types.FunctionType, options: dict[str, Any]) -> Any:
         dispatcher = njit(**options)(copy)
-        dispatcher._cache = _SafeCache(copy, {**options, "stamp": self._stamp})
+        stamps = {"stamp": self._stamp, "rules": rules()}
+        dispatcher._cache = _SafeCache(copy, {**options, **stamps})
         return dispatcher
 
     def _copy(self, function: types.FunctionType) -> types.FunctionType:
@@ -152,6 +162,8 @@ class _Copies:
         known = {**function.__globals__}
         for name in names & set(known):
             known[name] = self._replaced(known[name], names, function.__module__)
+        if not self._in_python and "int" in names - set(known) and _only_calls(code, "int"):
+            known["int"] = _to_whole
         cells = [
             types.CellType(self._replaced(cell.cell_contents, names, function.__module__))
             for cell in function.__closure__ or ()
@@ -191,6 +203,39 @@ class _Copies:
             self.found_code |= is_code
             return value if self._in_python and not is_code else checked_helper(value)
         return self.of(value) if is_code or value.__module__ == home else value
+
+
+@cache
+def rules() -> str:
+    """Stands for what is checked here: code that was kept under other rules is not taken."""
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+
+
+def _to_whole(value: Any) -> int:
+    """What ``int`` is in compiled functions of users: it raises where Python raises."""
+    return int(value)
+
+
+@overload(_to_whole)
+def _to_whole_compiled(value: Any) -> Any:
+    def in_range(value: Any) -> Any:
+        if not -(2.0**WHOLE_BITS) < value < 2.0**WHOLE_BITS:
+            raise OverflowError("cannot convert float to integer")
+        return int(value)
+
+    def any_other(value: Any) -> Any:
+        return int(value)
+
+    return in_range if isinstance(value, numba_types.Float) else any_other
+
+
+def _only_calls(code: types.CodeType, name: str) -> bool:
+    """Whether a function calls what a global name stands for, and does nothing else with it."""
+    return all(
+        step.opname == "LOAD_GLOBAL" and step.arg is not None and step.arg & 1
+        for step in dis.get_instructions(code)
+        if step.argval == name and step.opname.startswith("LOAD")
+    ) and all(_only_calls(one, name) for one in code.co_consts if isinstance(one, types.CodeType))
 
 
 class _SafeCache(ReachCache):
@@ -245,6 +290,7 @@ def _is_of_numba(value: Any) -> bool:
 def _unsafe(typed: Any) -> Iterator[tuple[Any, str]]:
     """Statements that NumPy would check and compiled code would not; with words for why."""
     kinds = typed.typemap
+    given = _assigned(typed.blocks)
     for block in typed.blocks.values():
         for statement in block.body:
             if isinstance(statement, (ir.SetItem, ir.StaticSetItem, ir.SetAttr)):
@@ -254,8 +300,20 @@ def _unsafe(typed: Any) -> Iterator[tuple[Any, str]]:
                 kind = kinds.get(statement.target.name)
                 if _goes_around(kind, statement.value, kinds):
                     yield statement, "compiled, it would not be checked"
-                elif _returns_truth(kind, statement.value, kinds):
+                elif _returns_truth(kind, statement.value, kinds, given):
                     yield statement, "it returns True or False where a number is asked for"
+                elif _is_too_large(statement.value, kinds):
+                    yield statement, "its whole numbers need more than 64 bits"
+
+
+def _assigned(blocks: dict[int, Any]) -> dict[str, list[Any]]:
+    """What each variable of a function is given, in all places."""
+    given: dict[str, list[Any]] = {}
+    for block in blocks.values():
+        for statement in block.body:
+            if isinstance(statement, ir.Assign):
+                given.setdefault(statement.target.name, []).append(statement.value)
+    return given
 
 
 def _goes_around(kind: Any, value: Any, kinds: dict[str, Any]) -> bool:
@@ -263,6 +321,8 @@ def _goes_around(kind: Any, value: Any, kinds: dict[str, Any]) -> bool:
     if isinstance(kind, WAYS_AROUND):
         return True
     if isinstance(kind, numba_types.Function) and kind.typing_key in UNCHECKED:
+        return True
+    if any(look(value, kinds) for look in (_has_output, _cuts_float, _shapes)):
         return True
     of_record = (
         isinstance(value, ir.Expr)
@@ -272,15 +332,104 @@ def _goes_around(kind: Any, value: Any, kinds: dict[str, Any]) -> bool:
     return of_record and isinstance(kind, numba_types.Array)
 
 
-def _returns_truth(kind: Any, value: Any, kinds: dict[str, Any]) -> bool:
+def _cuts_float(value: Any, kinds: dict[str, Any]) -> bool:
+    """Whether Numba's own ``int`` is called with a float, which may be infinite."""
+    if not (isinstance(value, ir.Expr) and value.op == "call" and value.args):
+        return False
+    called = getattr(kinds.get(value.func.name), "typing_key", None)
+    return called is int and isinstance(kinds.get(value.args[0].name), numba_types.Float)
+
+
+def _shapes(value: Any, kinds: dict[str, Any]) -> bool:
+    """Whether an array is given a shape that is not written down, or a huge one.
+
+    Numba multiplies the sides of a shape in 64 bits, and would take what comes out by chance.
+    """
+    if not (isinstance(value, ir.Expr) and value.op == "call"):
+        return False
+    called = getattr(kinds.get(value.func.name), "typing_key", None)
+    if called not in (np.reshape, "array.reshape"):
+        return False
+    shape = value.args[1:] if called is np.reshape else value.args
+    sides = [side for one in shape for side in parts_of(kinds.get(one.name))]
+    return not all(
+        isinstance(side, numba_types.IntegerLiteral) and side.literal_value <= LONGEST_SIDE
+        for side in sides
+    )
+
+
+def _has_output(value: Any, kinds: dict[str, Any]) -> bool:
+    """Whether a function of NumPy is given the array to write to, its ``out``.
+
+    Its inputs are then read up to the size of that array, whatever theirs is.
+    """
+    if not (isinstance(value, ir.Expr) and value.op == "call"):
+        return False
+    function, given = getattr(kinds.get(value.func.name), "typing_key", None), len(value.args)
+    if isinstance(function, np.ufunc):
+        return given + len(value.kws) > function.nin
+    if isinstance(function, tuple):  # a method: the array is the first argument
+        function, given = getattr(np, str(function[-1]), None), given + 1
+    if any(name == "out" for name, _ in value.kws):
+        return True
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return False  # of C, such as np.dot: Numba looks at its sizes
+    return "out" in names and given > names.index("out")
+
+
+def _returns_truth(
+    kind: Any, value: Any, kinds: dict[str, Any], given: dict[str, list[Any]]
+) -> bool:
     """Whether a return turns a truth value into a number, which Python does not."""
     if not (isinstance(value, ir.Expr) and value.op == "cast"):
         return False
-    given, wanted = parts_of(kinds.get(value.value.name)), parts_of(kind)
-    return any(
-        isinstance(one, numba_types.Boolean) and not isinstance(other, numba_types.Boolean)
-        for one, other in zip(given, wanted, strict=False)
-    )
+    if all(isinstance(part, numba_types.Boolean) for part in parts_of(kind)):
+        return False
+    seen: set[str] = set()
+    waiting = [value.value.name]
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if any(isinstance(part, numba_types.Boolean) for part in parts_of(kinds.get(name))):
+            return True
+        for one in given.get(name, ()):
+            waiting += [source.name for source in _sources(one)]
+    return False
+
+
+def _sources(value: Any) -> list[Any]:
+    """The variables whose values something is, or is a tuple of, without any computation."""
+    if isinstance(value, ir.Var):
+        return [value]
+    op = value.op if isinstance(value, ir.Expr) else ""
+    if op == "cast":
+        return [value.value]
+    if op == "phi":
+        return [one for one in value.incoming_values if isinstance(one, ir.Var)]
+    return list(value.items) if op == "build_tuple" else []
+
+
+def _is_too_large(value: Any, kinds: dict[str, Any]) -> bool:
+    """Whether written numbers make one that compiled code would cut, such as ``2**70``."""
+    if not (isinstance(value, ir.Expr) and value.op == "binop"):
+        return False
+    sides: list[Any] = [kinds.get(side.name) for side in (value.lhs, value.rhs)]
+    if not all(isinstance(side, numba_types.IntegerLiteral) for side in sides):
+        return False
+    left, right = (int(side.literal_value) for side in sides)
+    if value.fn in (operator.pow, operator.lshift):
+        bits = right if value.fn is operator.lshift else right * (abs(left).bit_length() - 1)
+        if bits > WHOLE_BITS:
+            return abs(left) > (1 if value.fn is operator.pow else 0)
+    try:
+        made = value.fn(left, right)
+    except ArithmeticError:
+        return False
+    return isinstance(made, int) and not -(2**WHOLE_BITS) <= made < 2**WHOLE_BITS
 
 
 def parts_of(kind: Any) -> tuple[Any, ...]:

@@ -21,9 +21,10 @@ from cloudarena.contract import Metric, Scenario, TradeOff
 from cloudarena.experiments.estimates import (
     ROUNDING,
     Estimate,
+    differences,
     interval,
 )
-from cloudarena.experiments.pairs import Family, Pair, is_fixed, make_family
+from cloudarena.experiments.pairs import Decisive, Family, Pair, is_fixed, make_family
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +33,8 @@ Verdict = Literal["better", "worse", "no difference", ""]
 DECISIVE_SHARE = 0.5
 """Who leaves so much more of the work undone in each of several runs needs no test."""
 NEGLIGIBLE_SHARE = 0.001
-"""Where no test can tell who serves less, a larger part of the work than this is a doubt."""
+"""Where no test can tell who serves less, a larger part of the work than this is a doubt; so is a
+smaller one that comes out in every run."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Comparison:
         """All pairs of policies in all metrics, tested together."""
         judged = [metric.name for metric in self.scenario.kind.metrics if metric.better]
         important = (self.scenario.kind.headline, UNSERVED)
-        decisive = {UNSERVED: DECISIVE_SHARE}
+        decisive = {UNSERVED: Decisive(DECISIVE_SHARE, nothing=1.0)}
         return make_family(self.values, self.bounds, judged, important, decisive)
 
     def estimate(self, policy: str, metric: str) -> Estimate:
@@ -295,7 +297,10 @@ class Comparison:
         return least + self.service_margin * (1 + ROUNDING)
 
     def _less_served(self) -> tuple[str, ...]:
-        """The policies whose mean share is not known, or above the lowest and not negligibly so."""
+        """The policies whose mean share is not known, or above the lowest and not negligibly so.
+
+        Nothing is negligible that comes out in each of several replications.
+        """
         if self.service is None:
             return ()
         shares = {
@@ -305,7 +310,19 @@ class Comparison:
             for one in self.policies
         }
         limit = min(shares.values()) + max(NEGLIGIBLE_SHARE, self.service_margin) * (1 + ROUNDING)
-        return tuple(one for one, share in shares.items() if share > limit or share == math.inf)
+        return tuple(
+            one
+            for one, share in shares.items()
+            if share > limit or share == math.inf or self._is_always_behind(one)
+        )
+
+    def _is_always_behind(self, policy: str) -> bool:
+        """Whether a policy left more undone than some other in each of several replications."""
+        if self.replications == 1 or self.share_unserved(policy) <= self._most_unserved():
+            return False
+        rows = self.values[UNSERVED]
+        own = rows[self.policies.index(policy)]
+        return any(bool((differences(own, row) > 0).all()) for row in rows)
 
 
 def _merged(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -41,8 +41,8 @@ class Pair(NamedTuple):
     replications: int
     """How many these are."""
     basis: Basis
-    """What a verdict rests on: a paired test; the same numbers in all replications; or a difference
-    so large in every single run that it needs no test."""
+    """What a verdict rests on: a paired test; the same numbers in all replications; or something
+    that needs no test, such as one that does nothing in every single run."""
     sign: int
     """1 if the first is the larger, -1 if it is the smaller, 0 if nobody can tell."""
 
@@ -51,6 +51,22 @@ class Pair(NamedTuple):
         mean, low, high = self.difference
         difference = Estimate(0.0 - mean, 0.0 - high, 0.0 - low)
         return self._replace(difference=difference, sign=-self.sign)
+
+
+class Decisive(NamedTuple):
+    """What needs no test if every run shows it."""
+
+    difference: float
+    """A difference as large as this one."""
+    nothing: float
+    """The value of who does nothing at all; if one policy always has it, and the other never."""
+
+    def shows(self, x: Floats, y: Floats) -> bool:
+        """Whether every run shows it; not where one of the two has no value."""
+        idle = [values >= self.nothing for values in (x, y)]
+        if any(one.all() and not other.any() for one, other in (idle, idle[::-1])):
+            return not np.isnan([x, y]).any()
+        return bool(np.abs(x - y).min() >= self.difference)
 
 
 class PairedTest(NamedTuple):
@@ -128,7 +144,7 @@ def make_family(
     bounds: Mapping[str, Bools],
     judged: Sequence[str],
     important: Sequence[str],
-    decisive: Mapping[str, float] | None = None,
+    decisive: Mapping[str, Decisive] | None = None,
 ) -> Family:
     """Compares all pairs of policies in all metrics.
 
@@ -137,7 +153,7 @@ def make_family(
         bounds: which of them are lower bounds; a metric that is not there has none.
         judged: the metrics that have a direction, and so verdicts.
         important: those of them that have half of the 5 %.
-        decisive: for some metrics, the difference that needs no test if every run shows it.
+        decisive: for some metrics, what needs no test if every run shows it.
     """
     fixed = [is_fixed(values, k) for k in range(len(next(iter(values.values()))))]
     pairs: dict[Key, Pair] = {}
@@ -155,7 +171,7 @@ def make_family(
                 elif constant[first] and constant[second] and not few:
                     same = Estimate(*change[:1].repeat(3).tolist())
                     pairs[key] = Pair(same, len(change), "constant", int(np.sign(change[0])))
-                elif decisive and np.abs(change).min() >= decisive.get(name, math.inf):
+                elif decisive and name in decisive and decisive[name].shows(*rows[[first, second]]):
                     pairs[key] = _in_every_run(change)
                 else:
                     pairs[key] = Pair(interval(change), len(change), "none", 0)

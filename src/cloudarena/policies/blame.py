@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +13,8 @@ from typing import Any
 
 from cloudarena.base.errors import CloudarenaError, Ended, PolicyError
 
-FAULTS = (Exception, SystemExit, GeneratorExit)
-"""What a policy can raise by itself; an interrupt by the user is not its fault."""
+FAULTS = BaseException
+"""What a policy can raise by itself: anything, see ``fault_of``."""
 WRITES = "it writes to an array that it is shown: those are read-only"
 READ_ONLY = (
     "assignment destination is read-only",
@@ -22,8 +23,11 @@ READ_ONLY = (
     "array is read-only",
     "cannot set WRITEABLE flag to True of this array",
     "cannot modify read-only memory",
+    "must be contiguous, writable, aligned, and in machine byte-order.",
 )
 """What NumPy says of a write to an array that is read-only."""
+COMPILER_READ_ONLY = ("Cannot modify readonly array", "explicit output that is read-only")
+"""What Numba says of one; it names such arrays in errors of any other sort as well."""
 LONGEST = 300
 """Characters of an exception's words that are shown."""
 
@@ -48,9 +52,11 @@ def blamed(policy: Any, name: str | None = None) -> Iterator[None]:
 def fault_of(policy: Any, error: BaseException, name: str | None = None) -> BaseException:
     """The PolicyError for what a policy raised; the error itself if it is none of a user's.
 
+    An interrupt by the user is not the policy's fault.
+
     Its ``details`` are the whole traceback, which comes along from other processes too.
     """
-    if isinstance(error, (CloudarenaError, Ended)) or is_built_in(policy):
+    if isinstance(error, (CloudarenaError, Ended, KeyboardInterrupt)) or is_built_in(policy):
         return error
     fault = policy_error(name or name_of(policy), place_of(policy, error), words_of(error))
     fault.details = "".join(traceback.format_exception(error))
@@ -64,7 +70,14 @@ def policy_error(name: str, place: str, words: str) -> PolicyError:
 
 def words_of(error: BaseException) -> str:
     """What went wrong, on one line."""
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # of a class of the user's
+        text = ""
+    text = "".join(letter if letter.isprintable() else "?" for letter in text)
+    if is_of_compiler(error):  # a function that the user compiles, called by one that is not
+        written = any(words in text for words in COMPILER_READ_ONLY)
+        return WRITES if written else "it calls a function here that cannot be compiled"
     if len(text) > LONGEST:
         text = text[:LONGEST] + " …"
     if isinstance(error, (ValueError, TypeError)) and text.endswith(READ_ONLY):
@@ -84,7 +97,29 @@ def place_of(policy: Any, error: BaseException | None = None) -> str:
     for frame, at in traceback.walk_tb(error.__traceback__ if error else None):
         if _is_of(frame.f_code, code):
             line = at
+    if error is not None and is_of_compiler(error):
+        line = line_of_write(error, code.co_filename) or line
     return written_place(code.co_filename, line)
+
+
+def is_of_compiler(error: BaseException) -> bool:
+    """Whether Numba raised it since it cannot compile something."""
+    return any(kind.__name__ == "NumbaError" for kind in type(error).__mro__)
+
+
+def line_of_write(error: BaseException, file: str) -> int | None:
+    """The line of a file in which something writes to a read-only array, if Numba says so."""
+    for words in COMPILER_READ_ONLY:
+        _, found, after = str(error).partition(words)
+        if found:
+            return next(iter(named_lines(after, file)), None)
+    return None
+
+
+def named_lines(text: str, file: str) -> list[int]:
+    """The lines of a file that a text of Numba's names, the innermost first."""
+    named = re.findall(r'(?:File "| at )([^"\n]+?)(?:", line | \()(\d+)', text)
+    return [int(line) for path, line in named if Path(path).name == Path(file).name]
 
 
 def _is_of(raised: CodeType, code: CodeType) -> bool:

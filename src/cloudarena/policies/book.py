@@ -139,6 +139,15 @@ class PolicyBook:
         factory = self._factories.get(name)
         return [] if factory is None else list(inspect.signature(factory).parameters)
 
+    def declared(self, name: str) -> dict[str, Declared]:
+        """The parameters of an array policy with their defaults; none for others."""
+        return dict(self._declared.get(name, {}))
+
+    @property
+    def can_replay(self) -> bool:
+        """Whether decisions can be taken from a file."""
+        return self._replay is not None
+
     def describe(self, name: str) -> str:
         """The first line of what a policy says about itself."""
         holder = self._policies.get(name) or self._factories[name]
@@ -307,9 +316,20 @@ def begin(policy: Policy, scenario: Any, seed: int) -> None:
 
 
 def takes(policy: Any, arguments: int) -> bool:
-    """Whether something is a function, or a method of an object, of so many arguments."""
+    """Whether something is called with so many arguments: a function, a method, an object.
+
+    An object that is to be started keeps its state by itself, and takes decisions.
+    """
+    if not callable(policy) or inspect.isclass(policy) or hasattr(policy, "start"):
+        return False
+    try:
+        signature = inspect.signature(policy)
+        signature.bind(*range(arguments))
+    except (TypeError, ValueError):
+        return False
     is_plain = inspect.isfunction(policy) or inspect.ismethod(policy)
-    return is_plain and len(inspect.signature(policy).parameters) == arguments
+    by_default = [one for one in signature.parameters.values() if one.default is not one.empty]
+    return len(signature.parameters) == arguments and (is_plain or not by_default)
 
 
 def policy_name(policy: str | Policy) -> str:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import dis
 import inspect
-import re
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -21,9 +19,17 @@ import numpy as np
 from cloudarena.engine.checked import CannotCompile, checked, parts_of
 from cloudarena.engine.code_cache import fingerprint, used_values
 from cloudarena.engine.compiled import compiled_as, part_of_caller
-from cloudarena.policies.blame import WRITES, policy_error, written_place
+from cloudarena.policies.blame import (
+    WRITES,
+    line_of_write,
+    named_lines,
+    policy_error,
+    written_place,
+)
 from cloudarena.policies.entry import ENTRY, INNER
 
+NO_FUNCTION = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+"""Flags of code that does not run when it is called."""
 KEPT = 256
 """How many functions of users a process keeps compiled."""
 PLAIN = (bool, int, float, complex, str, bytes, tuple, np.generic, np.ndarray, np.dtype, type)
@@ -54,6 +60,8 @@ def users_code(
     Raises CannotCompile with words and place in ``str``; PolicyError if it writes to what it is
     shown.
     """
+    if function.__code__.co_flags & NO_FUNCTION:  # Numba would run a coroutine as a function
+        raise _said(function, CannotCompile("it is no plain function"))
     try:
         stamp = " ".join(_lines(function.__code__))
         key = fingerprint(entry, {"lines": stamp}), function.__code__.co_filename, signature
@@ -78,11 +86,12 @@ def _compiled(name: str, function: Any, entry: Any, signature: Any, stamp: str) 
     except CannotCompile as error:
         return _said(function, error)
     except Exception as error:
-        line = _line(function, error)
-        if "readonly" in str(error) and not _own_arrays(function):
-            place = written_place(function.__code__.co_filename, line)
-            return policy_error(name, place, WRITES)
-        return _said(function, CannotCompile(_reason(function), line))
+        file = function.__code__.co_filename
+        line = line_of_write(error, file)
+        if line is not None and not _own_arrays(function):
+            return policy_error(name, written_place(file, line), WRITES)
+        named = named_lines(str(error), file)
+        return _said(function, CannotCompile(_reason(function), named[-1] if named else None))
 
 
 def _with_return_type(function: Any, signature: Any, stamp: str) -> Any:
@@ -104,7 +113,8 @@ def _with_return_type(function: Any, signature: Any, stamp: str) -> Any:
 
 def _is_whole(kind: Any) -> bool:
     """Whether a type holds whole numbers that are the same in 64 bits with a sign."""
-    return isinstance(kind, numba.types.Integer) and kind != numba.types.uint64
+    is_integer = isinstance(kind, numba.types.Integer)
+    return is_integer and bool(getattr(kind, "signed", False) or getattr(kind, "bitwidth", 64) < 64)
 
 
 def _said(function: Any, error: CannotCompile) -> CannotCompile:
@@ -114,20 +124,9 @@ def _said(function: Any, error: CannotCompile) -> CannotCompile:
     return CannotCompile(f"{place}: {error.words}", error.line)
 
 
-def _line(function: Any, error: Exception) -> int:
-    """The line of the user's file that an error of Numba names last; else that of the function."""
-    file, line = Path(function.__code__.co_filename).name, function.__code__.co_firstlineno
-    for path, number in re.findall(r'(?:File "| at )([^"\n]+?)(?:", line | \()(\d+)', str(error)):
-        if Path(path).name == file:
-            line = int(number)
-    return line
-
-
 def _reason(function: Any) -> str:
     """Why a function cannot be compiled, as far as a look at it tells."""
     code = function.__code__
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
-        return "it is no plain function"
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME":
             return f"it imports {step.argval}"

@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from cloudarena.base.errors import PolicyError, nearest
+from cloudarena.base.errors import Ended, PolicyError, nearest
 from cloudarena.base.yaml import parse_yaml
 from cloudarena.policies.blame import FAULTS, words_of
 
@@ -35,7 +35,9 @@ def settings_of(name: str, settings: list[str], known: list[str]) -> dict[str, A
 def load_function(path: Path, name: str) -> Any:
     """A name from a Python file of the user's."""
     if not path.is_file():
-        raise PolicyError(f"policy: {path} does not exist")
+        raise PolicyError(
+            f"policy: {path} {'is not a file' if path.exists() else 'does not exist'}"
+        )
     module_name = f"cloudarena_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
@@ -44,6 +46,8 @@ def load_function(path: Path, name: str) -> Any:
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)
+    except (KeyboardInterrupt, Ended):
+        raise
     except FAULTS as error:
         raise _not_loaded(path, error) from error
     if not hasattr(module, name):
@@ -57,7 +61,7 @@ def _not_loaded(path: Path, error: BaseException) -> PolicyError:
     lines = [
         at
         for frame, at in traceback.walk_tb(error.__traceback__)
-        if Path(frame.f_code.co_filename) == path
+        if Path(frame.f_code.co_filename).absolute() == path.absolute()
     ]
     place = f"{path}:{lines[-1]}" if lines else str(path)
     fault = PolicyError(f"policy: {place} cannot be loaded: {words_of(error)}")

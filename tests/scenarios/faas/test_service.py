@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.scenarios.faas.cases import column, function, scenario
 
 import cloudarena
@@ -51,52 +49,21 @@ def test_unfinished_requests_have_waited_until_the_end():
     metrics = simulate(scenario(function(4.0), duration_s=10)).metrics
     waited = [8, 7, 6, 5, 4, 3, 2, 1]
     assert metrics["response_mean_s"] == pytest.approx(np.mean([4, 7, *waited]))
-    assert metrics["response_p95_s"] == 8.0
+    assert metrics["response_p95_s"] == pytest.approx(np.quantile([4, 7, *waited], 0.95))
     assert isinstance(metrics["response_p95_s"], AtLeast)
     rows = simulate(scenario(function(4.0), duration_s=10)).tables["functions"].to_pylist()
-    assert rows[0]["response_p95_s"] == 8.0
+    assert rows[0]["response_p95_s"] == metrics["response_p95_s"]
     assert rows[1]["response_p95_s"] is None  # of the row idle
 
 
-def product_limit(ended, waited):
-    """The product-limit estimate by its definition: times, and the share that takes longer."""
-    share, steps = 1.0, []
-    for time in sorted(set(ended)):
-        at_risk = sum(t >= time for t in ended) + sum(t >= time for t in waited)
-        share *= 1.0 - ended.count(time) / at_risk
-        steps.append((time, share))
-    return steps
-
-
-def least(values, level):
-    """The least of rising values that at least this share do not exceed."""
-    return values[math.ceil(level * len(values)) - 1]
-
-
-@given(
-    ended=st.lists(st.integers(1, 30).map(float), min_size=30, max_size=60),
-    waited=st.lists(st.integers(1, 10).map(float), max_size=3),
-)
-def test_response_times_are_the_product_limit_estimate(ended, waited):
-    times = Responses().times_s(np.array(ended), np.array(waited))
-    if not waited:
-        assert times.mean == pytest.approx(np.mean(ended))
-        assert times[1:] == pytest.approx(tuple(np.quantile(ended, (0.5, 0.95, 0.99))))
-        return
-    steps = product_limit(ended, waited)
-    if len(waited) / (len(ended) + len(waited)) <= 0.05 and max(ended) >= max(waited):
-        before, mean = 1.0, 0.0
-        for time, share in steps:
-            mean, before = mean + (before - share) * time, share
-        assert not isinstance(times.mean, AtLeast)
-        assert times.mean == pytest.approx(mean)
-    for level, found in ((0.5, times.p50), (0.95, times.p95), (0.99, times.p99)):
-        share = len(waited) / (len(ended) + len(waited))
-        known = [time for time, left in steps if left <= 1.0 - level + 1e-9]
-        if level <= 1.0 - share and known:
-            assert (type(found), found) == (float, known[0])
-        else:
-            assert (type(found), found) == (AtLeast, least(sorted([*ended, *waited]), level))
+def test_who_holds_back_a_few_requests_has_no_shorter_response_times():
+    # A product-limit estimate gives the weight of the eight that wait, which would take 90 s each,
+    # to those that were answered: it says 3 s for the 95th percentile, as if they were like others.
+    answered, held = np.repeat([1.0, 2.0, 3.0], [40, 40, 12]), np.full(8, 2.5)
+    times = Responses().times_s(answered, held)
+    assert (type(times.p50), times.p50) == (float, 2.0)
+    assert isinstance(times.p95, AtLeast)  # 92 of 100 had an answer
+    assert isinstance(times.mean, AtLeast)
 
 
 def test_times_that_were_counted_are_estimated_alike():

@@ -394,16 +394,13 @@ def mean(exact: list[float], so_far: list[float]) -> float:
 
 
 def quantile_of(exact: list[float], so_far: list[float], share: float) -> float:
-    """A quantile; a lower bound, if it would be another had the bounds been infinite."""
+    """The quantile if the bounds took for ever; a bound itself if it falls among them."""
     if not exact + so_far:
         return math.nan
-    low = quantile(exact + so_far, share)
-    ordered = sorted(exact) + [NEVER] * len(so_far)
-    # All that has a weight in the quantile must be exact, and stay where it is.
-    last = math.ceil(share * (len(ordered) - 1))
-    if last < len(exact) and sorted(exact + so_far)[: last + 1] == ordered[: last + 1]:
-        return low
-    return low if not so_far else Bound(low)
+    last = math.ceil(share * (len(exact) + len(so_far) - 1))
+    if last < len(exact):
+        return quantile(sorted(exact) + [max(exact)] * len(so_far), share)
+    return Bound(quantile(exact + so_far, share))
 
 
 def span(cluster: Cluster) -> float:

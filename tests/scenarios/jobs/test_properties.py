@@ -324,3 +324,32 @@ def test_a_plan_that_is_kept_is_the_one_that_would_be_made_anew(seed: int, known
     anew = cloudarena.simulate(scenario, Forgetful(), seed)
     assert len(kept.tables["decisions"]) > 100
     assert kept.tables["decisions"].equals(anew.tables["decisions"])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"failures": {"mtbf_s": 400, "mttr_s": 50}},
+        {
+            "machines": [
+                {"count": 3, "cpu": 16, "memory": 0.4, "speed": 1.5},
+                {"count": 1, "cpu": 8},
+            ]
+        },
+    ],
+)
+def test_what_is_not_planned_would_not_have_started(seed: int, changes: Spec) -> None:
+    class Thorough(ConservativeBackfilling):
+        def __call__(self, decision: Any) -> Any:
+            self._plan, self._is_exact = None, True  # as if the plan was worth keeping: for all
+            return super().__call__(decision)
+
+    base = {"workload.jobs": 12, "machines": [{"count": 2, "cpu": 32, "memory": 1.0}]}
+    scenario = cloudarena.load("jobs/alibaba-like-10", base | changes)
+    assert scenario.known == ("estimates",)
+    found = cloudarena.simulate(scenario, "conservative-backfilling", seed)
+    expected = cloudarena.simulate(scenario, Thorough(), seed)
+    assert len(found.tables["decisions"]) > 100
+    assert found.tables["decisions"].equals(expected.tables["decisions"])

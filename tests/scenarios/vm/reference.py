@@ -37,6 +37,8 @@ class Vm:
     readings: dict[int, float]
     buffer: int = 0
     delay: int = 0
+    put_off: int = 0
+    """By the policy, beyond what a lack of room explains."""
     outcome: str = "not arrived"
     start: int | None = None
     end: int | None = None
@@ -210,6 +212,7 @@ def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
                 if vm.buffer - ticks >= (delay if valid else 0):
                     vm.buffer -= ticks
                     vm.delay += ticks
+                    vm.put_off += ticks if valid else ticks - delay
                     waiting.setdefault(tick + ticks, []).append(number)
                 else:
                     vm.outcome, vm.end = "failed", tick
@@ -262,6 +265,13 @@ def median(sizes: list[Decimal]) -> Decimal:
     return middle.quantize(Decimal("1e-6"), rounding=decimal.ROUND_HALF_EVEN)
 
 
+def lost_by_choice(vm: Any, ticks: int) -> float:
+    """The part of a running VM's life in the run that it lost since the policy put it off."""
+    in_time = set(range(vm.created, min(vm.created + vm.lifetime, ticks)))
+    lived = range(vm.start, ticks)
+    return min(len(in_time) - len(lived), vm.put_off) / len(in_time)
+
+
 def measure(
     spec: Any, vms: list[Vm], machines: list[Machine], series: list[dict[str, float]]
 ) -> dict[str, float]:
@@ -278,7 +288,9 @@ def measure(
     )
     all_core_ticks = float(sum(m.cores for m in machines)) * spec.ticks
     served_h = float(sum(vm.paid_ticks * vm.cores for vm in vms)) * hours
-    unserved = len(outcomes) - outcomes.count("completed") - outcomes.count("running")
+    unserved = float(
+        len(outcomes) - outcomes.count("completed") - outcomes.count("running")
+    ) + math.fsum(lost_by_choice(vm, spec.ticks) for vm in vms if vm.outcome == "running")
     return {
         "unserved_share": unserved / len(outcomes) if outcomes else 0.0,
         "requests": len(outcomes),

@@ -168,3 +168,35 @@ def test_the_state_of_machines_reaches_the_observation_where_they_go_off() -> No
         states.append(features[12:14].tolist())
         run.apply(action)
     assert states == [[1, 1], [0, 1], [0.5, 1]]
+
+
+def test_the_part_of_a_life_that_was_put_off_past_the_end_is_left_undone() -> None:
+    # Of six ticks the first loses the three for which it was put off; the second lives its whole
+    # life, later. In a full cloud a VM loses two ticks for want of room, which is nobody's wish.
+    scenario = cloud(
+        vm(0, 9), vm(0, 1), ticks=6, buffer={"budget_ticks": 9}, machines=[machine(4, 64)]
+    )
+    assert play(scenario, postpone(3), postpone(2), 0, 0).metrics[UNSERVED] == 0.5 / 2
+    full = cloud(vm(0, 2, cores=4), vm(0, 9, cores=4), ticks=6, buffer={"budget_ticks": 9})
+    result = play(full, 0, 0)
+    assert result.metrics["delay_ticks"] == 2
+    assert result.metrics[UNSERVED] == 0.0
+
+
+def test_who_starts_all_vms_in_the_last_ticks_does_not_win() -> None:
+    def at_last(decision):
+        return postpone(95) if decision.now == 0 else int(np.flatnonzero(decision.valid)[0])
+
+    scenario = cloud(
+        *(vm(0, 500, readings=[10 * k]) for k in range(4)),
+        ticks=100,
+        buffer={"budget_ticks": 1000},
+        off_after_ticks=0,
+        prices={"kwh_usd": 50.0},
+    )
+    comparison = cloudarena.compare(scenario, ["best-fit", at_last], replications=3, workers=1)
+    assert comparison.out_of_the_running == ("at_last",)
+    assert comparison.winner(next(m for m in scenario.kind.metrics if m.name == "energy_kwh")) != (
+        "at_last"
+    )
+    assert "at_last leaves 95 % of VMs unserved" in comparison.conclusion()

@@ -27,8 +27,8 @@ METRICS = (
     Metric("unfinished", "requests in the system at the end", "lower"),
     Metric(
         "response_mean_s",
-        "mean of answer - arrival, estimated with the unfinished as censored; those that were "
-        "rejected or timed out have no answer and do not count: see unserved_share",
+        "mean of answer - arrival; an unfinished one counts so far and makes it a lower bound; "
+        "those that were rejected or timed out have no answer and do not count: see unserved_share",
         "lower",
     ),
     Metric("response_p50_s", "its median", "lower"),

@@ -16,16 +16,19 @@ from numpy.typing import NDArray
 
 from cloudarena.contract.kernel_run import compiled_step
 from cloudarena.engine.calendar import Calendar, make_calendar, next_time, pop, push
-from cloudarena.engine.compiled import compiled, separate
-from cloudarena.scenarios.jobs.backfilling import copies_in, expected_end
+from cloudarena.engine.compiled import compiled, inner, separate
+from cloudarena.scenarios.jobs.backfilling import expected_end
 from cloudarena.scenarios.jobs.policies import NOTHING, Start, policy
-from cloudarena.scenarios.jobs.queue import can_start, copies_that_fit
+from cloudarena.scenarios.jobs.queue import UNBOUNDED, can_start, copies_that_fit
 from cloudarena.scenarios.jobs.state import Machines, Tasks
 
 DEPTH = 256
 """How many ready tasks are planned; those behind them wait their turn."""
 RESERVATIONS = 4096
 """How many starts are planned at most; what there is no reservation for waits as well."""
+
+LOOK_AFTER = 8
+"""After so many reservations it is asked whether more are of use."""
 
 RESERVATION = np.dtype(
     [("task", np.int64), ("machine", np.int64), ("count", np.int64), ("begin", np.float64)]
@@ -58,6 +61,8 @@ class Plan(NamedTuple):
     """The step after a step on the same machine; -1 at the end."""
     first: NDArray[np.int64]  # (machines,)
     """The step of each machine that counts now."""
+    tried: NDArray[np.int64]  # (tasks, machines)
+    """For each planned task the step up to which a machine has no room for it; -1 if for ever."""
     spare_steps: NDArray[np.int64]
     up: NDArray[np.bool_]  # (machines,)
     """Which machines were up when the plan was made."""
@@ -78,7 +83,8 @@ def make_plan(machines: int, rows: int) -> Plan:
     steps = machines + rows + 2 * RESERVATIONS + 1
     return Plan(
         np.empty(steps), np.empty((steps, 4), np.int64), np.empty(steps, np.int64),
-        np.empty(machines, np.int64), np.empty(steps, np.int64), np.empty(machines, np.bool_),
+        np.empty(machines, np.int64), np.empty((DEPTH, machines), np.int64),
+        np.empty(steps, np.int64), np.empty(machines, np.bool_),
         np.zeros(RESERVATIONS, RESERVATION), np.empty(RESERVATIONS, np.int64),
         make_calendar(RESERVATIONS), np.empty(RESERVATIONS, np.int64),
         np.empty((machines, 4), np.int64), np.zeros(DEPTH, PLANNED), np.zeros(1, COUNTS),
@@ -178,26 +184,65 @@ def holds_still(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
     return True
 
 
+@inner
+def has_room(plan: Plan, tasks: Tasks, task: int, step: int) -> bool:
+    """Whether an instance of a task fits into a step."""
+    fits = True
+    for r in range(4):
+        fits &= plan.free[step, r] >= tasks.demand[task, r]
+    return fits
+
+
+@inner
+def step_without_room(plan: Plan, tasks: Tasks, task: int, step: int, end: float) -> int:
+    """The first step, from one on and until some time, without room for an instance; or -1."""
+    while has_room(plan, tasks, task, step):
+        step = plan.following[step]
+        if step < 0 or plan.times[step] >= end:
+            return -1
+    return step
+
+
+@inner
+def copies_until(plan: Plan, tasks: Tasks, task: int, step: int, end: float) -> int:
+    """How many instances have room from a step on until some time."""
+    free = plan.free
+    # What is free in all the steps is divided once, not what is free in each: that takes long.
+    cpu, memory, disk, gpu = free[step, 0], free[step, 1], free[step, 2], free[step, 3]
+    step = plan.following[step]
+    while step >= 0 and plan.times[step] < end:
+        cpu, memory = min(cpu, free[step, 0]), min(memory, free[step, 1])
+        disk, gpu = min(disk, free[step, 2]), min(gpu, free[step, 3])
+        step = plan.following[step]
+    copies = UNBOUNDED
+    for r, least in enumerate((cpu, memory, disk, gpu)):
+        if least < 0:
+            return 0
+        if tasks.demand[task, r] > 0:
+            copies = min(copies, least // tasks.demand[task, r])
+    return copies
+
+
 @separate
 def first_room(
-    plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, step: int
+    plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, step: int, latest: float
 ) -> tuple[int, int]:
     """The first step, from one on, with room for an instance until its end; for how many.
 
-    Step -1 if there is none.
+    Step -1 if there is none. If it begins later than the latest it is not looked for: then it is
+    the returned step or one behind it, for 0 instances.
     """
     if not machines.up[machine]:
         return -1, 0
     length = tasks.duration[task] / machines.speed[machine]
     while step >= 0:
-        end = max(machines.now, plan.times[step]) + length
-        copies, other = copies_in(plan.free, tasks, task, step), step
-        while copies > 0:
-            other = plan.following[other]
-            if other < 0 or plan.times[other] >= end:
-                return step, copies
-            copies = min(copies, copies_in(plan.free, tasks, task, other))
-        step = plan.following[other]
+        begin = max(machines.now, plan.times[step])
+        if begin > latest:
+            return step, 0
+        none = step_without_room(plan, tasks, task, step, begin + length)
+        if none < 0:
+            return step, copies_until(plan, tasks, task, step, begin + length)
+        step = plan.following[none]
     return -1, 0
 
 
@@ -206,16 +251,13 @@ def room_at(
     plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, moment: float
 ) -> int:
     """How many instances a machine has room for from a moment on to their end."""
+    if not machines.up[machine]:
+        return 0
     step = plan.first[machine]
     while plan.following[step] >= 0 and plan.times[plan.following[step]] <= moment:
         step = plan.following[step]
     end = moment + tasks.duration[task] / machines.speed[machine]
-    copies = copies_in(plan.free, tasks, task, step) if machines.up[machine] else 0
-    step = plan.following[step]
-    while step >= 0 and plan.times[step] < end:
-        copies = min(copies, copies_in(plan.free, tasks, task, step))
-        step = plan.following[step]
-    return copies
+    return copies_until(plan, tasks, task, step, end)
 
 
 @separate
@@ -255,12 +297,71 @@ def reserve(
         push(plan.later, begin, number)
 
 
+@separate
+def may_start(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> bool:
+    """Whether a task that is not planned has room now; once it has none, no more is planned for it.
+
+    Reservations only take room away, so what has none in a plan has none when more is planned.
+    """
+    if tasks.gang[task]:
+        return can_start(tasks, machines, task)
+    now = machines.now
+    for m in range(len(machines.up)):
+        if machines.up[m] and has_room(plan, tasks, task, plan.first[m]):
+            end = now + tasks.duration[task] / machines.speed[m]
+            if step_without_room(plan, tasks, task, plan.first[m], end) < 0:
+                return True
+    return False
+
+
+@separate
+def skip_tried(plan: Plan, tasks: Tasks, place: int, first: int) -> None:
+    """Finds the steps up to which there is no room for a planned task, from those before it.
+
+    Where a task has no room, one that asks for as much or more, for as long or longer, has none.
+
+    Args:
+        plan: what is expected.
+        tasks: all tasks.
+        place: of the task among the planned ones.
+        first: the first of these whose tried steps are known.
+    """
+    task, tried = plan.tasks[place].task, plan.tried
+    for m in range(len(plan.first)):
+        tried[place, m] = plan.first[m]
+    for k in range(first, place):
+        other = plan.tasks[k].task
+        is_more = not tasks.gang[other] and tasks.duration[task] >= tasks.duration[other]
+        for r in range(4):
+            is_more &= tasks.demand[task, r] >= tasks.demand[other, r]
+        if is_more:
+            for m in range(len(plan.first)):
+                step, known = tried[place, m], tried[k, m]
+                if step >= 0 and (known < 0 or plan.times[known] > plan.times[step]):
+                    tried[place, m] = known
+
+
 @compiled
-def reserve_instances(plan: Plan, tasks: Tasks, machines: Machines, task: int, left: int) -> int:
-    """Plans instances, each as early as can be; returns how many there was no reservation for."""
-    steps, copies = np.empty(len(plan.first), np.int64), np.empty(len(plan.first), np.int64)
+def reserve_instances(plan: Plan, tasks: Tasks, machines: Machines, place: int, other: int) -> int:
+    """Plans instances, each as early as can be; returns how many there was no reservation for.
+
+    It may end as soon as another task, if there is one (not -1), has no room now any more.
+
+    Args:
+        plan: what is expected.
+        tasks: all tasks.
+        machines: all machines.
+        place: of the task among the planned ones; where it has no room is in ``plan.tried``.
+        other: the other task.
+    """
+    task, left = plan.tasks[place].task, plan.tasks[place].left
+    # Of each machine the step from which on there may be room, and for how many; 0: not known.
+    steps, copies = plan.tried[place], np.zeros(len(plan.first), np.int64)
+    earliest, made = np.inf, 0
     for m in range(len(steps)):
-        steps[m], copies[m] = first_room(plan, tasks, machines, task, m, plan.first[m])
+        steps[m], copies[m] = first_room(plan, tasks, machines, task, m, steps[m], earliest)
+        if copies[m] > 0:
+            earliest = max(machines.now, plan.times[steps[m]])
     while left > 0 and plan.counts[0].reservations > 0:
         best, begin = -1, np.inf
         for m in range(len(steps)):
@@ -268,10 +369,18 @@ def reserve_instances(plan: Plan, tasks: Tasks, machines: Machines, task: int, l
                 best, begin = m, max(machines.now, plan.times[steps[m]])
         if best < 0:  # no machine that is up will ever have room
             return 0
+        if copies[best] == 0:
+            steps[best], copies[best] = first_room(
+                plan, tasks, machines, task, best, steps[best], np.inf
+            )
+            continue
         count = min(left, copies[best])
         reserve(plan, tasks, machines, task, best, steps[best], begin, count)
         left -= count
-        steps[best], copies[best] = first_room(plan, tasks, machines, task, best, steps[best])
+        copies[best] = 0
+        made += 1
+        if other >= 0 and made % LOOK_AFTER == 0 and not may_start(plan, tasks, machines, other):
+            return left
     return left
 
 
@@ -359,14 +468,22 @@ def next_start(plan: Plan, tasks: Tasks, machines: Machines, is_exact: bool) -> 
         begin_anew(plan, tasks, machines)
     counts.is_kept = 1
     depth = min(DEPTH, len(tasks.ready))
-    while not is_exact and depth > 0 and not can_start(tasks, machines, tasks.ready[depth - 1]):
-        depth -= 1  # nobody will ask what was planned for it
+    # What was tried for those planned earlier may be about steps that have passed.
+    first_tried, last_tried = counts.tasks, -1
     while counts.started == counts.due:
         last = counts.tasks - 1
         if last < 0 or plan.tasks[last].left == 0:
             last += 1
-            if last >= depth:
-                return NOTHING
+        other = -1
+        # An end that nobody expected makes the plan void: only for those that may start now.
+        while not is_exact and depth > last:
+            other = tasks.ready[depth - 1]
+            if may_start(plan, tasks, machines, other):
+                break
+            depth -= 1
+        if last >= depth:
+            return NOTHING
+        if last == counts.tasks:
             counts.tasks += 1
             task = tasks.ready[last]
             plan.tasks[last].task = task
@@ -376,7 +493,10 @@ def next_start(plan: Plan, tasks: Tasks, machines: Machines, is_exact: bool) -> 
         if not tasks.gang[planned.task]:
             if counts.reservations == 0:
                 return NOTHING
-            planned.left = reserve_instances(plan, tasks, machines, planned.task, planned.left)
+            if last != last_tried:
+                skip_tried(plan, tasks, last, first_tried)
+                last_tried = last
+            planned.left = reserve_instances(plan, tasks, machines, last, other)
             continue
         # A gang starts as there is room when it starts, which may not be as it was planned.
         counts.is_kept = 0

@@ -26,7 +26,12 @@ KIND = Kind(
     default_policy="best-fit",
     example="vm/azure-like-10k",
     toy="vm/toy",
-    small={"ticks": 300},
+    small={
+        "ticks": 300,
+        "workload.vms": 600,
+        "workload.concurrent": 100,
+        "machines[0].count": 12,
+    },
     plots=(
         Plot("Cores in use", "series", "tick", "used_cores", "cores"),
         Plot("Cores allocated", "series", "tick", "allocated_cores", "cores"),

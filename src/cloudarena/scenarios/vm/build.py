@@ -86,6 +86,7 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
             end=np.full(vms, -1, np.int64),
             buffer=np.zeros(vms, np.int64),
             delay=np.zeros(vms, np.int64),
+            chosen_delay=np.zeros(vms, np.int64),
         ),
         allocated_cores=np.zeros(count, np.int64),
         allocated_memory=np.zeros(count, np.int64),

@@ -447,7 +447,9 @@ def act(world: World, action: int) -> int:
     else:
         delay = world.rules.delay_ticks
         delays = min(REFUSE - action, world.vms.buffer[vm] + 1)  # more would be too many too
-        put_off(world, vm, delays * delay, delay if clock.valid_count > 0 else 0)
+        had_room = clock.valid_count > 0
+        put_off(world, vm, delays * delay, delay if had_room else 0)
+        world.vms.chosen_delay[vm] += (delays if had_room else delays - 1) * delay
     return advance(world)
 
 

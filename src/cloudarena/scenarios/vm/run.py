@@ -8,7 +8,7 @@ from typing import Any
 import numba
 
 from cloudarena.base.arrays import MICRO, is_whole, locked
-from cloudarena.base.errors import InvalidAction
+from cloudarena.base.errors import InvalidAction, written
 from cloudarena.contract import RecordLevel
 from cloudarena.contract.kernel_run import KernelRun, compiled_step
 from cloudarena.engine.recorder import grown
@@ -50,7 +50,8 @@ class VmRun(KernelRun[VmDecision]):
         """The number of a machine, ``postpone(n)`` or ``REFUSE``."""
         if not is_whole(action):
             raise InvalidAction(
-                f"action {action!r} is not allowed: the number of a machine, postpone(n) or REFUSE"
+                f"action {written(action)} is not allowed: the number of a machine, postpone(n) "
+                "or REFUSE"
             )
         return (int(action),)
 

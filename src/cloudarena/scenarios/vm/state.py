@@ -168,6 +168,8 @@ class Vms(NamedTuple):
     end: NDArray[np.int64]
     buffer: NDArray[np.int64]
     delay: NDArray[np.int64]
+    chosen_delay: NDArray[np.int64]
+    """The part of the delay that no lack of room explains: the policy wanted it."""
 
 
 class Series(NamedTuple):

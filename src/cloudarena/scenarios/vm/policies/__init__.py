@@ -1,6 +1,6 @@
 """The built-in policies of a data centre."""
 
 from cloudarena.scenarios.vm.policies.oracle import OracleIlp
-from cloudarena.scenarios.vm.policies.placement import POLICIES, WAIT, postpone
+from cloudarena.scenarios.vm.policies.placement import POLICIES, WAIT, idle, postpone
 
-__all__ = ["POLICIES", "WAIT", "OracleIlp", "postpone"]
+__all__ = ["POLICIES", "WAIT", "OracleIlp", "idle", "postpone"]

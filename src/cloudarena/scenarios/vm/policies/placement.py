@@ -13,6 +13,7 @@ from numpy.random import Generator
 from cloudarena.base.arrays import locked
 from cloudarena.engine.compiled import compiled
 from cloudarena.policies import Declared, Parameters, PolicyBook
+from cloudarena.scenarios.vm.decision import VmDecision
 from cloudarena.scenarios.vm.replay import Replay
 from cloudarena.scenarios.vm.state import (
     DELAY_INSENSITIVE,
@@ -223,3 +224,8 @@ def dot_product(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> in
         if score > most:
             best, most = m, score
     return best
+
+
+def idle(decision: VmDecision) -> int:
+    """Serves nothing: what no comparison may crown."""
+    return REFUSE

@@ -1,7 +1,7 @@
-"""Checks that every scenario and every policy must pass, yours too.
+"""Checks that every scenario must pass, under its default policy.
 
-Each check is a function named after what it checks; it raises AssertionError with a sentence
-that says what is wrong and what the likely cause is.
+Each is a function named after what it checks; it raises AssertionError with a sentence that says
+what is wrong and what the likely cause is.
 """
 
 from __future__ import annotations
@@ -13,43 +13,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cloudarena.base.measures import UNSERVED, AtLeast
-from cloudarena.contract import InvalidAction, Policy, RecordLevel, Result, Scenario
+from cloudarena.base.measures import UNSERVED
+from cloudarena.contract import InvalidAction, RecordLevel, Scenario
 from cloudarena.experiments.simulate import simulate
 from cloudarena.learn.env import CloudEnv
-from cloudarena.policies import ArrayPolicy, policy_name
-
-
-def check_scenario(scenario: Scenario, seed: int = 0) -> list[str]:
-    """Checks a scenario under its default policy; returns the names of the checks."""
-    checks: list[Callable[[Scenario, int], None]] = [
-        metrics_are_as_declared,
-        unserved_work_is_shown_first,
-        the_seed_decides_everything,
-        recording_changes_nothing,
-        time_never_goes_back,
-        decisions_are_read_only,
-        bad_actions_change_nothing,
-        scenarios_survive_a_round_trip,
-        rewards_sum_to_the_metric,
-        observations_fit_their_space,
-    ]
-    for check in checks:
-        check(scenario, seed)
-    return [check.__name__ for check in checks]
-
-
-def check_policy(policy: str | Policy, scenario: Scenario, seed: int = 0) -> list[str]:
-    """Checks a policy on a scenario; returns the names of the checks."""
-    checks: list[Callable[[str | Policy, Scenario, int], None]] = [
-        the_policy_says_what_it_does,
-        the_policy_only_takes_allowed_actions,
-        the_policy_repeats_itself,
-        both_speeds_agree,
-    ]
-    for check in checks:
-        check(policy, scenario, seed)
-    return [check.__name__ for check in checks]
+from cloudarena.testing.common import assert_same, assert_same_metrics, prepared, sample
 
 
 def metrics_are_as_declared(scenario: Scenario, seed: int) -> None:
@@ -82,7 +50,7 @@ def unserved_work_is_shown_first(scenario: Scenario, seed: int) -> None:
 def the_seed_decides_everything(scenario: Scenario, seed: int) -> None:
     """Two runs with one seed give the same metrics and tables."""
     first, second = simulate(scenario, seed=seed), simulate(scenario, seed=seed)
-    _assert_same(first, second, "two runs with the same seed differ: something else is random")
+    assert_same(first, second, "two runs with the same seed differ: something else is random")
 
 
 def recording_changes_nothing(scenario: Scenario, seed: int) -> None:
@@ -91,12 +59,12 @@ def recording_changes_nothing(scenario: Scenario, seed: int) -> None:
     assert not none.tables, "record='none' must leave no tables"
     for level in get_args(RecordLevel)[1:]:
         other = simulate(scenario, seed=seed, record=level)
-        _assert_same_metrics(other.metrics, none.metrics, f"record={level!r} changes the metrics")
+        assert_same_metrics(other.metrics, none.metrics, f"record={level!r} changes the metrics")
 
 
 def time_never_goes_back(scenario: Scenario, seed: int) -> None:
     """``now`` and the decisions' times never decrease."""
-    policy = _prepared(scenario.kind.default_policy, scenario, seed)
+    policy = prepared(scenario.kind.default_policy, scenario, seed)
     run, before = scenario.start(seed), 0.0
     while (decision := run.decision) is not None:
         assert decision.now == run.now, "a decision has another time than its run"
@@ -131,8 +99,8 @@ def bad_actions_change_nothing(scenario: Scenario, seed: int) -> None:
             assert str(error), "InvalidAction must give its reason"
         else:
             raise AssertionError(f"action {action!r} was accepted")
-    _assert_same_metrics(run.metrics(), before, "an action that is not allowed changed the state")
-    run.play(_prepared(scenario.kind.default_policy, scenario, seed))
+    assert_same_metrics(run.metrics(), before, "an action that is not allowed changed the state")
+    run.play(prepared(scenario.kind.default_policy, scenario, seed))
     try:
         run.apply(0)
     except InvalidAction:
@@ -155,7 +123,7 @@ def rewards_sum_to_the_metric(scenario: Scenario, seed: int) -> None:
     _, info = env.reset(seed=seed)
     total, ended = 0.0, False
     while not ended:
-        choice = _sample(env.action_space, info["action_mask"])
+        choice = sample(env.action_space, info["action_mask"])
         _, reward, ended, _, info = env.step(choice)
         assert math.isfinite(reward), f"a reward is {reward}"
         total += reward
@@ -173,80 +141,64 @@ def observations_fit_their_space(scenario: Scenario, seed: int) -> None:
     for _ in range(200):
         assert env.observation_space.contains(observation), "an observation is outside its space"
         assert info["action_mask"].any(), "the mask allows nothing"
-        choice = _sample(env.action_space, info["action_mask"])
+        choice = sample(env.action_space, info["action_mask"])
         observation, _, ended, _, info = env.step(choice)
         if ended:
             break
 
 
-def the_policy_says_what_it_does(policy: str | Policy, scenario: Scenario, seed: int) -> None:
-    """A policy has a docstring: its first line stands in the list of policies."""
-    chosen = scenario.kind.policies.resolve(policy)
-    assert (chosen.__doc__ or "").strip(), f"policy {policy_name(policy)} has no docstring"
-
-
-def the_policy_only_takes_allowed_actions(
-    policy: str | Policy, scenario: Scenario, seed: int
-) -> None:
-    """A run under the policy comes to its end."""
-    try:
-        simulate(scenario, policy, seed, record="none")
-    except InvalidAction as error:
-        raise AssertionError(f"a bad action: {error}") from None
-
-
-def the_policy_repeats_itself(policy: str | Policy, scenario: Scenario, seed: int) -> None:
-    """Two runs with one seed give the same result."""
-    first, second = simulate(scenario, policy, seed), simulate(scenario, policy, seed)
-    _assert_same(
-        first, second, f"policy {policy_name(policy)} decides by more than decision and rng"
-    )
-
-
-def both_speeds_agree(policy: str | Policy, scenario: Scenario, seed: int) -> None:
-    """Compiled and stepped runs are equal to the last bit."""
-    chosen = _prepared(policy, scenario, seed)
-    if not isinstance(chosen, ArrayPolicy) or chosen.machine_code is None:
-        return
-    compiled = simulate(scenario, policy, seed)
+def metrics_can_be_had_one_by_one(scenario: Scenario, seed: int) -> None:
+    """Each metric is the same alone, in any order, and under its own name."""
     run = scenario.start(seed)
-    while (decision := run.decision) is not None:
-        run.apply(chosen(decision))
-    _assert_same(
-        compiled, run.result(), f"policy {policy_name(policy)} differs compiled and stepped"
-    )
+    run.play(prepared(scenario.kind.default_policy, scenario, seed))
+    whole = run.metrics()
+    for name in reversed(whole):
+        run.parts.clear()
+        alone = scenario.kind.metric[name](run)
+        assert_same_metrics({name: alone}, {name: whole[name]}, f"metric {name} alone")
 
 
-def _sample(space: Any, mask: np.ndarray) -> Any:
-    """A random action that the mask allows; that of a multi-discrete space is in parts."""
-    whole = mask.astype(np.int8)
-    if not hasattr(space, "nvec"):
-        return space.sample(mask=whole)
-    parts = np.split(whole, np.cumsum(space.nvec)[:-1])
-    return space.sample(mask=tuple(parts))
+def a_decision_is_built_once(scenario: Scenario, seed: int) -> None:
+    """A decision is the same object until an action is taken, and another one afterwards."""
+    policy, run = prepared(scenario.kind.default_policy, scenario, seed), scenario.start(seed)
+    for _ in range(20):
+        decision = run.decision
+        if decision is None:
+            return
+        assert run.decision is decision, "a decision is built anew each time it is asked for"
+        run.apply(policy(decision))
+        assert run.decision is not decision, "a decision outlives the action on it"
 
 
-def _prepared(policy: str | Policy, scenario: Scenario, seed: int) -> Policy:
-    chosen = scenario.kind.policies.resolve(policy)
-    if hasattr(chosen, "start"):
-        chosen.start(scenario, seed)
-    return chosen
+def every_reward_is_finite(scenario: Scenario, seed: int) -> None:
+    """Every metric with a direction can be earned: finite from the first step to the last."""
+    for metric in scenario.kind.metrics:
+        if metric.better is None:
+            continue
+        env = CloudEnv(scenario, reward=metric.name)
+        _, info = env.reset(seed=seed)
+        for _ in range(30):
+            _, reward, ended, _, info = env.step(sample(env.action_space, info["action_mask"]))
+            assert math.isfinite(reward), f"a reward by {metric.name} is {reward}: give reward="
+            if ended:
+                break
 
 
-def _assert_same(first: Result, second: Result, message: str) -> None:
-    _assert_same_metrics(first.metrics, second.metrics, message)
-    for name, table in first.tables.items():
-        assert table.equals(second.tables[name]), f"{message}: table {name}"
-
-
-def _assert_same_metrics(first: dict[str, float], second: dict[str, float], message: str) -> None:
-    """The same numbers, of which NaN is one, and the same of them bounds."""
-    assert list(first) == list(second), f"{message}: {list(first)} and {list(second)}"
-    for name, value in first.items():
-        other = second[name]
-        same = value == other or (math.isnan(value) and math.isnan(other))
-        same = same and isinstance(value, AtLeast) == isinstance(other, AtLeast)
-        assert same, f"{message}: {name} is {value!r} and {other!r}"
+SCENARIO_CHECKS: tuple[Callable[[Scenario, int], None], ...] = (
+    metrics_are_as_declared,
+    metrics_can_be_had_one_by_one,
+    unserved_work_is_shown_first,
+    the_seed_decides_everything,
+    recording_changes_nothing,
+    time_never_goes_back,
+    a_decision_is_built_once,
+    decisions_are_read_only,
+    bad_actions_change_nothing,
+    scenarios_survive_a_round_trip,
+    rewards_sum_to_the_metric,
+    every_reward_is_finite,
+    observations_fit_their_space,
+)
 
 
 def _arrays(value: Any) -> Iterator[np.ndarray]:

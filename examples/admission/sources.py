@@ -1,0 +1,58 @@
+"""Where the customers come from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from cloudarena.base.arrays import Floats
+from cloudarena.contract import Spec
+from cloudarena.engine.streams import stream
+
+
+class Customers(NamedTuple):
+    """Customers in order of arrival."""
+
+    arrival_s: Floats
+    service_s: Floats
+
+
+class Poisson(Spec):
+    """Customers at random times, with exponential service times."""
+
+    source: Literal["poisson"]
+    customers: int = Field(ge=1, le=10_000_000)
+    rate: float = Field(gt=0, le=1e6)
+    """Customers a second."""
+    mean_service_s: float = Field(gt=0, le=1e6)
+
+    def load(self, seed: int) -> Customers:
+        """Draws the customers of a seed."""
+        gaps = stream(seed, "arrivals").exponential(1 / self.rate, self.customers)
+        service = stream(seed, "service").exponential(self.mean_service_s, self.customers)
+        return Customers(np.cumsum(gaps), service)
+
+
+class InlineCustomer(Spec):
+    """One customer written into the spec."""
+
+    arrival_s: float = Field(ge=0, le=1e9)
+    service_s: float = Field(gt=0, le=1e9)
+
+
+class Inline(Spec):
+    """Customers written into the spec."""
+
+    source: Literal["inline"]
+    customers: tuple[InlineCustomer, ...] = Field(min_length=1)
+
+    def load(self, seed: int) -> Customers:
+        """The customers, the same for every seed, in order of arrival."""
+        rows = sorted((one.arrival_s, one.service_s) for one in self.customers)
+        arrival, service = np.array(rows).T
+        return Customers(np.ascontiguousarray(arrival), np.ascontiguousarray(service))
+
+
+Workload = Annotated[Poisson | Inline, Field(discriminator="source")]
