@@ -68,7 +68,8 @@ def test_ties_go_to_the_first_or_to_any_of_the_equals(name: str) -> None:
 @pytest.mark.parametrize("name", WITH_TIES)
 def test_random_ties_are_the_same_at_both_speeds(name: str) -> None:
     policy = f"{name}:ties=random"
-    scenario = cloudarena.load("workflow/demo", {"workload.workflows": 4})
+    work = [chain(*[fn(1000)] * 5, arrival=k) for k in range(4)]
+    scenario = toy(*work, servers=[server(count=2, nodes=3, cpu=2)], memory_options=[128])
     run, chosen = scenario.start(3), POLICIES.resolve(policy)
     while (decision := run.decision) is not None:
         run.apply(chosen(decision))
@@ -92,17 +93,17 @@ def test_rent_weighs_what_a_second_server_costs() -> None:
 
 
 def test_slack_says_from_when_on_a_function_is_late() -> None:
-    # The critical path takes 2 s; a cold start of 1 s makes the second function late: 1 + 1 + 1 s.
-    servers = [server("cheap", cpu=1, latency=1), server("fast", cpu=1)]
-    late = toy(chain(fn(1000), fn(1000), size=0), flow(fn(3000), arrival=1.5), servers=servers)
+    # Ten seconds and one second side by side: the short one can wait. Beside the long one it adds
+    # no rent and takes 2 s, on the other server 1 s.
+    scenario = toy(flow(fn(10_000), fn(1000)), servers=[server(cpu=1, count=2)])
 
     def where(policy: str) -> list[Any]:
-        return column(cloudarena.simulate(late, policy), "server_type")
+        return column(cloudarena.simulate(scenario, policy), "server")
 
-    assert where("critical-path-first") == where("critical-path-first:slack=1.0")
-    assert where("critical-path-first:slack=0") == where("earliest-finish")
-    assert where("critical-path-first:slack=1000") == where("cheapest")
-    assert where("earliest-finish") != where("cheapest")
+    assert where("critical-path-first") == where("cheapest") == [0, 0]
+    assert where("critical-path-first:slack=0.11") == [0, 0]
+    assert where("critical-path-first:slack=0.1") == [0, 1]
+    assert where("critical-path-first:slack=0") == where("earliest-finish") == [0, 1]
 
 
 def test_other_parameters_are_refused() -> None:

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 
 import cloudarena
 from cloudarena.base.errors import SpecError
-from cloudarena.contract import InvalidAction, Result
+from cloudarena.contract import InvalidAction, Metric, Result
 from cloudarena.learn.env import CloudEnv
-from cloudarena.scenarios.workflow import POLICIES, WorkflowDecision, WorkflowScenario
+from cloudarena.scenarios.workflow import KIND, POLICIES, WorkflowDecision, WorkflowScenario
 from cloudarena.testing import check_policy, check_scenario
 
 from .cases import Case, cases
@@ -413,6 +413,17 @@ def test_rewards_sum_to_the_metric_they_stand_for(reward: str) -> None:
         assert info["metrics"][reward] > 0
         assert all(value <= 0 for value in rewards)
         assert len(rewards) == 200
+
+
+@pytest.mark.parametrize("metric", [one for one in KIND.metrics if one.better])
+def test_every_metric_with_a_direction_can_be_earned(metric: Metric) -> None:
+    rewards, info = masked_episode(CloudEnv(contended(), reward=metric.name), 0)
+    sign = 1 if metric.better == "higher" else -1
+    # At the first decision one workflow has arrived, so the whole of it is unserved.
+    before = sign * (metric.name == "unserved_share")
+    assert np.isfinite(rewards).all()
+    expected = sign * info["metrics"][metric.name] - before
+    assert math.fsum(rewards) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 @settings(max_examples=30)

@@ -67,6 +67,21 @@ def _weighed(run: WorkflowRun, seconds: float) -> float:
     return objective.weight * seconds + rent
 
 
+def _slowdown(run: WorkflowRun) -> float:
+    """The mean of makespans over critical paths."""
+    makespans = _makespans(run)
+    return censored_mean(
+        makespans.finished / makespans.finished_path, makespans.so_far / makespans.so_far_path
+    )
+
+
+def _utilisation(run: WorkflowRun) -> float:
+    """The share of what all cores could have done up to now."""
+    sharing = run.world.nodes.sharing
+    capacity = float(sharing.cores.sum()) * sharing.core_speed
+    return ratio(float(sharing.work.sum()), capacity * run.now)
+
+
 def _or_zero(value: float) -> float:
     """A value for learning, which needs a number also where nothing has arrived or begun."""
     return 0.0 if math.isnan(value) else value
@@ -146,14 +161,11 @@ def makespan_p95_s(run: WorkflowRun) -> float:
     better="lower",
     highlight=True,
     label="Mean slowdown",
-    reward=lambda run: -_or_zero(slowdown_mean(run)),
+    reward=lambda run: -_or_zero(_slowdown(run)),
 )
 def slowdown_mean(run: WorkflowRun) -> float:
     """The mean over workflows of makespan / critical path on idle cores, without transfers."""
-    makespans = _makespans(run)
-    return censored_mean(
-        makespans.finished / makespans.finished_path, makespans.so_far / makespans.so_far_path
-    )
+    return _slowdown(run)
 
 
 @metric(better="lower", highlight=True)
@@ -175,13 +187,11 @@ def weighted_cost(run: WorkflowRun) -> float:
 @metric(
     better="higher",
     highlight=True,
-    reward=lambda run: _or_zero(mean_cpu_utilisation(run)),
+    reward=lambda run: _or_zero(_utilisation(run)),
 )
 def mean_cpu_utilisation(run: WorkflowRun) -> float:
     """Operations done / what all cores could do, from 0 to the last completion."""
-    sharing = run.world.nodes.sharing
-    capacity = float(sharing.cores.sum()) * sharing.core_speed
-    return ratio(float(sharing.work.sum()), capacity * run.now)
+    return _utilisation(run)
 
 
 @metric(better="lower", label="Waits for memory, s")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
 
 from cloudarena.base.arrays import Floats, is_whole, locked
-from cloudarena.base.errors import InvalidAction
+from cloudarena.base.errors import InvalidAction, written
 from cloudarena.contract import RecordLevel
 from cloudarena.contract.kernel_run import KernelRun, compiled_step, doubled
 from cloudarena.engine.calendar import with_capacity
@@ -34,8 +35,8 @@ class WorkflowRun(KernelRun[WorkflowDecision]):
 
     scenario: WorkflowScenario
     world: World
-    kernel = kernel
-    action_types = (numba.int64, numba.int64, numba.float64)
+    kernel: ClassVar[ModuleType] = kernel
+    action_types: ClassVar[tuple[Any, ...]] = (numba.int64, numba.int64, numba.float64)
 
     def __init__(self, scenario: WorkflowScenario, seed: int, record: RecordLevel) -> None:
         self.workload = scenario.load_workload(seed)
@@ -76,7 +77,8 @@ class WorkflowRun(KernelRun[WorkflowDecision]):
             if is_whole(node) and is_whole(memory) and is_time:
                 return int(node), int(memory), float(not_before)
         raise InvalidAction(
-            f"action {action!r} is not allowed: (node, memory in MB) or (node, memory, not_before)"
+            f"action {written(action)} is not allowed: (node, memory in MB) or "
+            "(node, memory, not_before)"
         )
 
     def grow(self) -> None:

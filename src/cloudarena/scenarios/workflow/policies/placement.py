@@ -14,6 +14,7 @@ from cloudarena.base.arrays import locked
 from cloudarena.engine.compiled import lean, plain
 from cloudarena.engine.leases import HOUR_S, periods_needed
 from cloudarena.policies import Declared, Parameters, PolicyBook
+from cloudarena.scenarios.workflow.decision import WorkflowDecision
 from cloudarena.scenarios.workflow.kernel import finish_forecast
 from cloudarena.scenarios.workflow.replay import Replay
 from cloudarena.scenarios.workflow.state import (
@@ -25,6 +26,7 @@ from cloudarena.scenarios.workflow.state import (
 
 Placement = tuple[int, int]
 """A node, and MB."""
+YEAR_S = 365 * 24 * HOUR_S
 
 
 def shown() -> tuple[Nodes, Function]:
@@ -253,3 +255,8 @@ def critical_path_first(
     time_weight = 1.0 if function.elapsed + function.remaining_path >= limit else 0.0
     node = lowest_cost_node(nodes, function, time_weight, 1.0 - time_weight, draw)
     return placed(nodes, function, node)
+
+
+def idle(decision: WorkflowDecision) -> tuple[int, int, float]:
+    """Serves nothing for a year, which is as little as it may: what no comparison may crown."""
+    return 0, int(decision.nodes.memory[0]), decision.now + YEAR_S
