@@ -1,53 +1,27 @@
-"""Every scenario of the catalogue and every built-in policy passes the public checks."""
+"""Every kind, entry of the catalogue and built-in policy passes the public checks."""
 
+import dataclasses
 import math
 
 import pytest
 
 import cloudarena
-from cloudarena import catalogue
+from cloudarena.base.errors import CloudarenaError
 from cloudarena.base.measures import UNSERVED, AtLeast
-from cloudarena.contract import Metric
 from cloudarena.scenarios import kind_named, kinds
 from cloudarena.scenarios.vm import REFUSE
-from cloudarena.testing import (
-    check_policy,
-    check_scenario,
+from cloudarena.testing import check_policy, small, yield_checks
+from cloudarena.testing.scenario import (
     metrics_are_as_declared,
+    metrics_can_be_had_one_by_one,
     recording_changes_nothing,
     the_seed_decides_everything,
-    unserved_work_is_shown_first,
 )
 
-SMALLER = {
-    "vm": {"ticks": 300, "workload.vms": 600, "workload.concurrent": 100, "machines[0].count": 12},
-    "jobs": {"workload.jobs": 4},
-    "workflow": {"workload.workflows": 4, "workload.functions": 30},
-    "tiers": {"duration_s": 300},
-    "clusters": {"vms": 9, "workload.batches": 10, "workload.horizon_s": 300},
-    "faas": {"duration_s": 90},
-}
 
-
-def small(name):
-    scenario = cloudarena.load(name)
-    if "workload" in scenario.model_dump() and scenario.model_dump()["workload"].get("source") in (
-        "inline",
-    ):
-        return scenario
-    return cloudarena.load(name, SMALLER[scenario.kind])
-
-
-@pytest.mark.parametrize("name", catalogue.names())
-def test_scenarios(name):
-    assert len(check_scenario(small(name))) == 10
-
-
-@pytest.mark.parametrize(
-    ("kind", "policy"), [(kind, policy) for kind in kinds() for policy in kind_named(kind).policies]
-)
-def test_policies(kind, policy):
-    assert len(check_policy(policy, small(kind_named(kind).example))) == 4
+@pytest.mark.parametrize("check", [one for kind in kinds() for one in yield_checks(kind)], ids=str)
+def test_every_kind(check):
+    check.run()
 
 
 def test_a_policy_with_a_memory_is_found_out():
@@ -118,17 +92,37 @@ def test_a_bound_that_is_no_bound_the_next_time_is_found_out():
         the_seed_decides_everything(Fickle.model_validate(small("vm/toy").model_dump()), 0)
 
 
+def with_metrics(kind, *metrics):
+    """A kind with other metrics."""
+    changed = dataclasses.replace(kind)
+    changed.__dict__["metrics"] = metrics
+    return changed
+
+
 def test_a_kind_that_does_not_say_what_it_left_undone_is_found_out():
-    scenario = small("vm/toy")
+    kind = kind_named("vm")
+    others = [one for one in kind.metrics if one.name != UNSERVED]
+    share = kind.metric[UNSERVED]
+    with pytest.raises(CloudarenaError, match="unserved_share is not one of its metrics"):
+        with_metrics(kind, *others).check()
+    with pytest.raises(CloudarenaError, match="unserved_share is not the first highlight"):
+        with_metrics(kind, *others, share).check()
 
-    class Silent(type(scenario)):
-        measures = tuple(one for one in type(scenario).measures if one.name != UNSERVED)
 
-    class Late(type(scenario)):
-        measures = (Metric(UNSERVED, "", "lower"), *Silent.measures)
-        highlights = (scenario.kind.headline, UNSERVED)
+def test_a_kind_whose_headline_or_rooms_are_missing_is_found_out():
+    kind = kind_named("vm")
+    with pytest.raises(CloudarenaError, match="profit_eur is not one of its metrics"):
+        dataclasses.replace(kind, headline="profit_eur").check()
+    with pytest.raises(CloudarenaError, match="no-fit is not one of its policies"):
+        dataclasses.replace(kind, default_policy="no-fit").check()
+    with pytest.raises(CloudarenaError, match="vm/none is not in"):
+        dataclasses.replace(kind, toy="vm/none")
+    with pytest.raises(CloudarenaError, match=r"it has no spec, sources, .* observe"):
+        dataclasses.replace(kind, package="cloudarena.report")
 
-    with pytest.raises(AssertionError, match="who serves nothing could win"):
-        unserved_work_is_shown_first(Silent.model_validate(scenario.model_dump()), 0)
-    with pytest.raises(AssertionError, match="not the first highlight"):
-        unserved_work_is_shown_first(Late.model_validate(scenario.model_dump()), 0)
+
+def test_two_metrics_that_are_swapped_are_found_out():
+    metrics = cloudarena.simulate("vm/toy").metrics
+    swapped = measured(requests=metrics["allocated"], allocated=metrics["requests"])
+    with pytest.raises(AssertionError, match=r"metric (requests|allocated) alone"):
+        metrics_can_be_had_one_by_one(swapped, 0)

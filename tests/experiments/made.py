@@ -17,15 +17,15 @@ MEASURES = (SHARE, COST, PROFIT, TIME, COUNT)
 
 def scenario(headline="cost_usd", measures=MEASURES):
     """As much of a scenario as a comparison looks at."""
-    return SimpleNamespace(
+    kind = SimpleNamespace(
         name="fake",
-        kind="fake",
-        measures=measures,
+        metrics=measures,
         headline=headline,
         highlights=tuple(metric.name for metric in measures),
         unit_of_work="requests",
         trade_offs=(TradeOff("cost and time", "cost_usd", "response_s"),),
     )
+    return SimpleNamespace(name="fake", kind=kind)
 
 
 def made(names, headline="cost_usd", bounds=None, **rows):

@@ -243,6 +243,7 @@ class Twins(NormalProblem):
         super().__init__(truth, spread)
         self.size = len(kinds)
         self.kinds = np.array(kinds)
+        self.common_random_numbers = True
 
     def simulate(self, designs, replications):
         return super().simulate(self.kinds[designs], replications)

@@ -31,8 +31,9 @@ def test_by_hand():
     assert probability_of_best(allocated, 0) == pytest.approx(1 - 0.317311 - 0.0455, abs=1e-5)
     sure = Evidence(Moments(counts, mean, np.zeros((3, 1))), None)
     assert probability_of_best(sure, 0) == 1.0
-    # With a margin of 4 gaps are 5 and 6: 1 - 2 Phi(-5).
-    assert probability_of_best(seen, 0, Within(amount=4.0)) == pytest.approx(1 - 5.733e-7, abs=1e-9)
+    # With a margin of 1 gaps are 2 and 3: two times Phi(-2), 0.0455, is below 0.05 but not 0.04.
+    assert probability_of_best(seen, 0, Within(amount=1.0)) == 0.95
+    assert probability_of_best(seen, 0, Within(amount=1.0), 0.96) == probability_of_best(seen, 0)
     # Two rivals: the 1 - 0.05 / 2 quantile, 1.959964, of which the nearer rival takes 1 away.
     assert shortfall(seen, 0, 0.95) == pytest.approx(0.959964, abs=1e-5)
 
@@ -142,8 +143,8 @@ def test_a_margin_makes_a_careful_claim_say_something():
         plain = method(problem, evaluations=2500)
         within = method(problem, evaluations=2500, within="2%")
         assert plain.alignment.probability < 0.3
-        assert within.alignment.probability > 0.95
-        assert "a design within" in str(within.alignment) or "within 2 %" in str(within.alignment)
+        assert within.alignment.probability == 0.95
+        assert str(within.alignment).startswith("a design within 2 % of the best by objective_1")
         assert within.best == plain.best
 
 
@@ -166,4 +167,7 @@ def test_intervals_are_of_all_designs_at_once():
     selection = monte_carlo(problem, replications=8)
     values = problem.evaluate([0], range(8))[0, :, 0]
     half = t.ppf(1 - 0.05 / 20, 7) * values.std(ddof=1) / 8**0.5
-    assert selection.estimates.high[0, 0] == pytest.approx(values.mean() + half)
+    # What is skewed to the one side moves the end on that side only, and a little here.
+    ends = (selection.estimates.low[0, 0], selection.estimates.high[0, 0])
+    assert min(values.mean() - ends[0], ends[1] - values.mean()) == pytest.approx(half)
+    assert half < max(values.mean() - ends[0], ends[1] - values.mean()) < 1.1 * half

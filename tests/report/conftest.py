@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import cloudarena
-from cloudarena.contract import Metric
 from cloudarena.experiments.compare import Comparison
 
 TICKS = 2500
@@ -16,19 +15,6 @@ TICKS = 2500
 @pytest.fixture(scope="session")
 def scenario():
     return cloudarena.load("vm/azure-like-10k")
-
-
-@pytest.fixture(scope="session")
-def serving(scenario):
-    """The scenario with the share of work left undone, whichever metrics its kind has."""
-    kind = type(scenario)
-    share = Metric("unserved_share", "part of the VMs that was not served", "lower")
-
-    class Serving(kind):
-        measures = (share, *(one for one in kind.measures if one.name != share.name))
-        highlights = (share.name, *(one for one in kind.highlights if one != share.name))
-
-    return Serving.parse(scenario.model_dump(mode="json"), scenario.name)
 
 
 @pytest.fixture(scope="session")

@@ -168,9 +168,9 @@ def test_a_value_that_is_no_number_does_not_break_the_page(made):
 
 
 @pytest.fixture(scope="module")
-def unequal(made, serving):
+def unequal(made):
     """lazy serves nothing and so has no delay; of worst-fit some VMs were still waiting."""
-    comparison = made(("lazy", "best-fit", "worst-fit"), scenario=serving)
+    comparison = made(("lazy", "best-fit", "worst-fit"))
     comparison.values["unserved_share"][0] = 1.0
     comparison.values["energy_kwh_per_core_hour_served"][0] = np.nan
     comparison.values["profit_usd"][0] = 1e9
@@ -218,8 +218,8 @@ def test_the_level_of_confidence_is_one_and_stated(page, comparison):
     assert stated in page.text
 
 
-def test_the_command_says_that_service_was_ignored(made, serving):
-    ignoring = dataclasses.replace(made(scenario=serving), ignore_service=True)
+def test_the_command_says_that_service_was_ignored(made):
+    ignoring = dataclasses.replace(made(), ignore_service=True)
     assert "--ignore-service" in reproduction(ignoring).command
     assert "Work left unserved was ignored, as asked." in Page(render_report(ignoring)).text
 

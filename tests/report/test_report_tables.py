@@ -119,8 +119,8 @@ def test_a_run_shows_each_metric_with_its_meaning(scenario):
     assert "failed > 12" in text
 
 
-def test_the_terminal_marks_who_is_out_what_has_no_value_and_what_is_a_bound(made, serving):
-    comparison = made(("lazy", "best-fit", "worst-fit"), scenario=serving)
+def test_the_terminal_marks_who_is_out_what_has_no_value_and_what_is_a_bound(made):
+    comparison = made(("lazy", "best-fit", "worst-fit"))
     comparison.values["unserved_share"][0] = 1.0
     comparison.values["income_usd"][0] = np.nan
     comparison.values["income_usd"][1, 2] = np.nan

@@ -9,7 +9,6 @@ known only as a bound is an ``AtLeast``.
 
 from __future__ import annotations
 
-import inspect
 import math
 import sys
 from collections.abc import Callable
@@ -101,7 +100,7 @@ def metric(
         suffix = next((end for end in UNITS if name.endswith(end)), "")
         found = UNITS.get(suffix, "") if unit is None else unit
         words = label or _label(name.removesuffix(suffix), found)
-        description = inspect.cleandoc(function.__doc__ or "")
+        description = " ".join((function.__doc__ or "").split())
         return Metric(name, description, better, highlight, words, found, function, reward)
 
     return make

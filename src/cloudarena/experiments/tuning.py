@@ -32,6 +32,7 @@ from cloudarena.experiments.study import (
     spec_changes,
 )
 from cloudarena.optimize import METHODS, Encoding, Objective, Problem, Progress, Selection
+from cloudarena.optimize.alignment import NOTHING
 from cloudarena.optimize.final_rules import FINAL_RULES
 from cloudarena.optimize.remembered import Remembered
 
@@ -271,8 +272,15 @@ class Tuning:
 
     def conclusion(self) -> str:
         """What to take, what is claimed of it, and what was traded for what."""
-        words = [self.headline(), f"Claimed: {self.selection.alignment}.", self.at_most()]
+        words = [self.headline(), f"Claimed: {self.sure()}.", self.at_most()]
         return " ".join(word for word in (*words, self.trade()) if word)
+
+    def sure(self) -> str:
+        """What is claimed, and what that takes for granted."""
+        alignment = self.selection.alignment
+        if not alignment.says_something or alignment.assumes == NOTHING:
+            return str(alignment)
+        return f"{alignment}, if {alignment.assumes}"
 
     def at_most(self) -> str:
         """By how much another design may be better, in a sentence, if the method can tell."""

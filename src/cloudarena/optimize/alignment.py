@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-NORMAL = "replications are independent, and means of replications are normal"
+NORMAL = "replications are independent and their means are normal"
 """What every claim that rests on tests assumes, and nothing of the truth."""
 NOTHING = "nothing"
 """What a blind pick's claim assumes."""
@@ -26,6 +26,13 @@ class Alignment(NamedTuple):
     assumes: str = NORMAL
     why_none: str = ""
     """Where nothing is claimed, the reason."""
+    equals: int = 0
+    """Other designs that count as equal to the chosen one, since they never differed from it."""
+
+    @property
+    def says_something(self) -> bool:
+        """Whether there is a claim that is worth a number."""
+        return not math.isnan(self.probability) and self.probability >= SAYS_NOTHING
 
     def __str__(self) -> str:
         if math.isnan(self.probability):
@@ -36,8 +43,11 @@ class Alignment(NamedTuple):
         elif not self.exactly:
             fewer = " (all, if it has fewer)" if self.at_least > 1 and "true" in self.good else ""
             what = f"at least {self.at_least:,} of {what}{fewer}"
-        if self.probability < SAYS_NOTHING:
+        if not self.says_something:
             return f"no claim, since too little is known to say {what}"
+        if self.equals:
+            others = "another that" if self.equals == 1 else f"{self.equals:,} others that"
+            what += f" ({others} never differed from it in any replication count as equal)"
         return f"{what} with probability {self.probability:.3g}"
 
 

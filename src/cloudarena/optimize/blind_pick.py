@@ -17,7 +17,9 @@ from cloudarena.engine.streams import stream
 from cloudarena.optimize.alignment import NOTHING, Alignment
 from cloudarena.optimize.final_rules import FinalRule, resolved
 from cloudarena.optimize.meter import Meter, Watcher
+from cloudarena.optimize.moments import moments_of, skewness_of
 from cloudarena.optimize.problem import Problem
+from cloudarena.optimize.rounds import MOST_LOOKED_AT
 from cloudarena.optimize.selection import Selection, select
 
 GOOD_SHARE = 0.01
@@ -103,7 +105,12 @@ def blind_pick(
         stream(seed, "blind pick").choice(problem.size, size, replace=False, shuffle=False)
     )
     meter = Meter(problem, size * replications, evaluations, watcher)
-    losses = meter.estimate(picked, range(replications))
+    skewness = None
+    if size * replications <= MOST_LOOKED_AT:
+        values = meter.evaluate(picked, range(replications))
+        losses, skewness = moments_of(values), skewness_of(values)
+    else:
+        losses = meter.estimate(picked, range(replications))
     return select(
         problem,
         "blind-pick",
@@ -118,6 +125,8 @@ def blind_pick(
         ),
         confidence=confidence,
         compared=size,
+        all_losses=losses,
+        skewness=skewness,
         final_rule=rule,
         seed=seed,
     )

@@ -14,10 +14,16 @@ from cloudarena.base.errors import SpecError
 from cloudarena.optimize.alignment import Alignment
 from cloudarena.optimize.final_rules import FinalRule, choose, resolved
 from cloudarena.optimize.layers import first_in_order, front_of
-from cloudarena.optimize.los import good_words
+from cloudarena.optimize.los import chosen_words
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.problem import Problem
-from cloudarena.optimize.rivals import Evidence, distinct, probability_of_best, shortfall
+from cloudarena.optimize.rivals import (
+    Evidence,
+    distinct,
+    never_differed,
+    probability_of_best,
+    shortfall,
+)
 from cloudarena.optimize.rounds import Rounds
 from cloudarena.optimize.selection import Selection, select
 from cloudarena.optimize.within import GoodEnough, read_within
@@ -81,7 +87,6 @@ def successive_halving(
     seen = Evidence(rounds.moments, rounds.losses, allocated=True)
     some, place = distinct(seen, int(chosen))
     alone = len(problem.objectives) == 1
-    good = good_words(problem, within=margin)
     return select(
         problem,
         "successive-halving",
@@ -89,13 +94,16 @@ def successive_halving(
         rounds.moments.at(left),
         evaluations=meter.spent,
         alignment=Alignment(
-            probability_of_best(some, place, margin),
+            probability_of_best(some, place, margin, confidence),
             1,
-            good if alone else f"one of {good}",
+            chosen_words(problem, within=margin),
             exactly=True,
+            equals=never_differed(seen, int(chosen)),
         ),
         confidence=confidence,
         compared=problem.size,
+        all_losses=rounds.moments,
+        skewness=rounds.skewness,
         chosen=np.array([chosen]),
         shortfall=shortfall(some, place, confidence) if alone else None,
         rounds=rounds.counts_by_round,

@@ -14,7 +14,7 @@ from cloudarena.base.checks import check_number, check_probability, check_whole
 from cloudarena.base.errors import SpecError
 from cloudarena.optimize.alignment import Alignment, no_claim
 from cloudarena.optimize.meter import Meter, Watcher
-from cloudarena.optimize.moments import merge, moments_of
+from cloudarena.optimize.moments import merge, moments_of, skewness_of
 from cloudarena.optimize.problem import Problem
 from cloudarena.optimize.rounds import place_of
 from cloudarena.optimize.selection import Selection, select
@@ -107,6 +107,8 @@ def kim_nelson(
         alignment=no_claim("the evaluations ran out") if remark else Alignment(confidence, 1, good),
         confidence=confidence,
         compared=problem.size,
+        all_losses=losses,
+        skewness=skewness_of(values),
         chosen=left[[np.argmin(losses.mean[left, place])]],
         remark=remark,
     )

@@ -26,7 +26,7 @@ from cloudarena.optimize.alignment import Alignment
 from cloudarena.optimize.final_rules import FinalRule, choose, orders, resolved
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.meter import Meter, Watcher
-from cloudarena.optimize.moments import moments_of, own_squares
+from cloudarena.optimize.moments import moments_of, own_squares, skewness_of
 from cloudarena.optimize.order import LOUD, Look, look_at
 from cloudarena.optimize.problem import Problem
 from cloudarena.optimize.screening import drop_levels, front_levels
@@ -98,6 +98,7 @@ def los(
     check_front(losses, at_least, good_layers, confidence)
 
     level = drop_levels(losses, rule, at_least, good_layers, margin)
+    skewness = skewness_of(losses)
     del losses
     selected = _selected(look, level, size, rule, at_least, good_layers, confidence)
     remark = _remark(look, len(selected), problem.size, rough, replications)
@@ -138,6 +139,8 @@ def los(
         alignment=Alignment(claim, at_least, good_words(problem, good_layers, margin)),
         confidence=confidence,
         compared=problem.size if found is None else len(selected),
+        all_losses=look.moments,
+        skewness=skewness,
         errors=None if found is None else found.errors,
         final_rule=rule,
         front=None if found is None else found.front,
@@ -221,6 +224,15 @@ def good_words(problem: Problem, layers: int = 1, within: Within | None = None) 
     if margin.is_open:
         return f"the designs within {margin} of the best by {name}"
     return f"the best design by {name}" if layers == 1 else f"the best {layers:,} designs by {name}"
+
+
+def chosen_words(problem: Problem, layers: int = 1, within: Within | None = None) -> str:
+    """What is claimed of a chosen design, for people."""
+    if len(problem.objectives) > 1:
+        return f"one of {good_words(problem, layers, within)}"
+    if within is not None and within.is_open:
+        return f"a design within {within} of the best by {problem.objectives[0].name}"
+    return good_words(problem)
 
 
 def needed_by_level(level: Floats) -> Ints:

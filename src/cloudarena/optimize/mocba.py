@@ -113,6 +113,8 @@ def mocba(
         alignment=Alignment(claim, len(front), "the whole true front", exactly=True),
         confidence=confidence,
         compared=problem.size,
+        all_losses=rounds.moments,
+        skewness=rounds.skewness,
         final_rule=rule,
         seed=seed,
         rounds=rounds.counts_by_round,

@@ -64,6 +64,22 @@ def own_squares(deviations: Floats) -> Floats:
     return np.asarray((own * own).sum(axis=1) * (designs / (designs - 1)))
 
 
+def skewness_of(values: Floats) -> Floats:
+    """Of a replication by each objective, from an array of (designs, replications, objectives).
+
+    The mean third cumulant of the designs over the mean 3/2 power of their variances; 0 for fewer
+    than three replications.
+    """
+    replications = values.shape[1]
+    if replications < 3:
+        return np.zeros(values.shape[2])
+    deviations = values - values.mean(axis=1, keepdims=True)
+    variance = (deviations**2).sum(axis=1) / (replications - 1)
+    third = (deviations**3).sum(axis=1) * (replications / ((replications - 1) * (replications - 2)))
+    scale = (variance**1.5).mean(axis=0)
+    return np.divide(third.mean(axis=0), scale, out=np.zeros_like(scale), where=scale > 0.0)
+
+
 def merge(a: Moments, b: Moments) -> Moments:
     """The moments of the replications of both, for the same designs; either may have none.
 

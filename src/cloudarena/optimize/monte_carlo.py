@@ -10,18 +10,25 @@ from cloudarena.base.errors import SpecError
 from cloudarena.optimize.alignment import Alignment
 from cloudarena.optimize.final_rules import FinalRule, choose, orders, resolved
 from cloudarena.optimize.layers import front_of
-from cloudarena.optimize.los import check_claim, good_words
+from cloudarena.optimize.los import check_claim, chosen_words, good_words
 from cloudarena.optimize.meter import Meter, Watcher
-from cloudarena.optimize.moments import moments_of
+from cloudarena.optimize.moments import moments_of, skewness_of
 from cloudarena.optimize.order import look_at
 from cloudarena.optimize.problem import Problem
-from cloudarena.optimize.rivals import Evidence, distinct, probability_of_best, shortfall
+from cloudarena.optimize.rivals import (
+    Evidence,
+    distinct,
+    never_differed,
+    probability_of_best,
+    shortfall,
+)
 from cloudarena.optimize.selection import Selection, select
 from cloudarena.optimize.within import GoodEnough
 
 MOST_KEPT = 2**24
-"""Values that are kept to compare designs replication by replication; of more only moments are,
-and claims are more careful than they need be with common random numbers."""
+"""Values that are kept to compare designs replication by replication, and to see how skewed they
+are; of more only moments are, and claims are more careful than they need be with common random
+numbers."""
 
 
 def monte_carlo(
@@ -71,20 +78,20 @@ def monte_carlo(
     meter = Meter(problem, problem.size * replications, evaluations, watcher)
     kept: Floats | None = None
     size = problem.size * replications * len(problem.objectives)
-    if problem.common_random_numbers and size <= MOST_KEPT:
+    if size <= MOST_KEPT:
         kept = meter.evaluate(designs, range(replications))
     losses = meter.estimate(designs, range(replications)) if kept is None else moments_of(kept)
     look = look_at(losses)
     front = front_of(losses.mean)
     chosen = front[choose(rule, losses.mean[front], seed)]
-    seen = Evidence(losses, None if kept is None else list(kept))
+    together = problem.common_random_numbers and kept is not None
+    seen = Evidence(losses, list(kept) if together and kept is not None else None)
     alone = len(problem.objectives) == 1
     if at_least == 1:
-        claim = probability_of_best(*distinct(seen, int(chosen)), margin)
-        good = good_words(problem, good_layers, margin)
-        if not alone:
-            good = f"one of {good}"
-        alignment = Alignment(claim, 1, good, exactly=True)
+        claim = probability_of_best(*distinct(seen, int(chosen)), margin, confidence)
+        good = chosen_words(problem, good_layers, margin)
+        equals = never_differed(seen, int(chosen))
+        alignment = Alignment(claim, 1, good, exactly=True, equals=equals)
     else:
         claim = _claim_of_several(seen, front, rule, at_least)
         alignment = Alignment(claim, at_least, good_words(problem, good_layers))
@@ -97,6 +104,8 @@ def monte_carlo(
         alignment=alignment,
         confidence=confidence,
         compared=problem.size,
+        all_losses=losses,
+        skewness=None if kept is None else skewness_of(kept),
         chosen=np.array([chosen]),
         shortfall=shortfall(*distinct(seen, int(chosen)), confidence) if alone else None,
         seed=seed,

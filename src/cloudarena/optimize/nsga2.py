@@ -87,6 +87,7 @@ def nsga2(
         alignment=no_claim("it does not look at all designs"),
         confidence=confidence,
         compared=len(found.means),
+        all_losses=found.all_moments(),
         final_rule=rule,
         seed=seed,
     )
@@ -106,10 +107,13 @@ class _Archive:
         self.worst = worst if self.worst is None else np.maximum(worst, self.worst)
         self._parts.append(losses)
 
+    def all_moments(self) -> Moments:
+        """Of all of them."""
+        return Moments(*(np.concatenate(part) for part in zip(*self._parts, strict=True)))
+
     def front(self) -> tuple[Ints, Moments]:
         """The designs that no other dominates, ascending, and their moments."""
-        numbers = np.array(list(self.means), np.int64)
-        moments = Moments(*(np.concatenate(part) for part in zip(*self._parts, strict=True)))
+        numbers, moments = np.array(list(self.means), np.int64), self.all_moments()
         front = front_of(moments.mean)
         front = front[np.argsort(numbers[front])]
         return numbers[front], moments.at(front)

@@ -30,7 +30,13 @@ from cloudarena.base.errors import SpecError
 from cloudarena.optimize.alignment import Alignment
 from cloudarena.optimize.meter import Meter, Watcher
 from cloudarena.optimize.problem import Problem
-from cloudarena.optimize.rivals import Evidence, distinct, probability_of_best, shortfall
+from cloudarena.optimize.rivals import (
+    Evidence,
+    distinct,
+    never_differed,
+    probability_of_best,
+    shortfall,
+)
 from cloudarena.optimize.rounds import (
     Rounds,
     Ties,
@@ -107,7 +113,13 @@ def ocba(
     good = f"the best design by {name}"
     if margin.is_open:
         good = f"a design within {margin} of the best by {name}"
-    claim = Alignment(probability_of_best(some, chosen, margin), 1, good, exactly=True)
+    claim = Alignment(
+        probability_of_best(some, chosen, margin, confidence),
+        1,
+        good,
+        exactly=True,
+        equals=never_differed(seen, int(best[0]), slice(place, place + 1)),
+    )
     missing = shortfall(some, chosen, confidence)
     return _selection(problem, "ocba", rounds, best, claim, confidence, missing)
 
@@ -173,7 +185,7 @@ def _allocate_for_best(
     mean: Floats, variance: Floats, counts: Ints, extra: int, sizes: Ints
 ) -> Ints:
     best = int(np.argmin(mean))
-    scale = _scale(mean)
+    scale = _scale(mean, variance)
     gap = np.maximum((mean - mean[best]) / scale, SMALLEST)
     relative = variance / scale**2
     target = relative / gap**2
@@ -186,7 +198,7 @@ def _allocate_for_best(
 def _allocate_for_top(
     mean: Floats, variance: Floats, counts: Ints, extra: int, sizes: Ints, top: int
 ) -> Ints:
-    scale = _scale(mean)
+    scale = _scale(mean, variance)
     edge = _edge(mean, np.sqrt(variance / counts), top, sizes)
     gap = np.abs(mean - edge.bound) / scale
     target = variance / scale**2 / np.maximum(gap, SMALLEST) ** 2
@@ -223,9 +235,12 @@ def _edge(mean: Floats, error: Floats, top: int, sizes: Ints) -> _Edge:
     return _Edge(float(bound), inside, cut)
 
 
-def _scale(mean: Floats) -> float:
-    """The range of the means, by which gaps are measured so that units do not matter."""
-    return max(float(np.ptp(mean)), np.finfo(float).tiny ** 0.25)
+def _scale(mean: Floats, variance: Floats) -> float:
+    """The range of the means, by which gaps are measured so that units do not matter.
+
+    Means of counts are often all equal; then it is the noise, or 1 if there is none.
+    """
+    return float(np.ptp(mean)) or float(np.sqrt(variance.max())) or 1.0
 
 
 def _check_designs(problem: Problem) -> None:
@@ -283,6 +298,8 @@ def _selection(
         alignment=alignment,
         confidence=confidence,
         compared=problem.size,
+        all_losses=rounds.moments,
+        skewness=rounds.skewness,
         chosen=best,
         shortfall=shortfall,
         rounds=rounds.counts_by_round,

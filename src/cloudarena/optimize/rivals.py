@@ -10,12 +10,22 @@ right; ``1 - 2 p_i`` is 1/2. Where m of the best are equal, 1/m are right; the p
 seen before and designs err independently, a rival that was unlucky early stays so; there the claim
 is ``1 - sum of 2 p_i``, which is less (0.24 for three equals without allocation).
 
-**With a margin** that is not enough: if a thousand designs are a little worse than the margin
-allows, the luckiest of them is chosen again and again, and no rival looks better. But the best
-design is one, and whichever j is chosen, the test of the best against j errs with probability
-``p``: by Bonferroni's inequality over the T - 1 possible choices the claim is
-``1 - (T - 1) max p_i`` (multiple comparisons with the best: Hsu, "Simultaneous confidence intervals
-for all distances from the 'best'", 1981), or the claim without a margin if that is more.
+Where designs err unequally, that is not enough by a single objective: if the best one is known well
+and m equals of it are noisy, the luckiest of these is chosen, in all but 1 of 2^m cases. So each
+p_i is multiplied by ``N_i^w``: N_i is the number of designs that luck might have put before rival i
+(the sum of ``min(2 p, 1)`` over the p-values of those), and w is ``(v_b - v) / (v_b + v)`` with the
+variance v_b of the mean of the chosen one and that of the rival that is known best, v, at its upper
+99 % limit: 0 where designs err alike, as far as can be told, and 1 where a rival is known exactly.
+
+**With a margin** that is not enough either: if a thousand designs are a little worse than the
+margin allows, the luckiest of them is chosen again and again, and no rival looks better. But the
+best design is one, and whichever j is chosen, the test of the best against j errs with probability
+``p``: by Bonferroni's inequality over the T - 1 possible choices the chosen one is good enough with
+the probability ``confidence`` if ``(T - 1) max p_i <= 1 - confidence`` (multiple comparisons with
+the best: Hsu, "Simultaneous confidence intervals for all distances from the 'best'", 1981). So
+much is claimed then, or the claim without a margin if that is more. ``1 - (T - 1) max p_i`` itself
+would be a claim at a level that was chosen after looking: of two designs a standard error apart, a
+shade more than the margin, it is 0.92 on average where 0.76 are right.
 
 **With several objectives** rival i is better if it is so in all of them, so one in which it is not
 is enough; that with the least p_i is taken, which is paid for by a factor, the number of
@@ -32,9 +42,14 @@ from typing import NamedTuple
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.optimize.moments import Moments
+from cloudarena.optimize.moments import Moments, own_squares
 from cloudarena.optimize.rounds import ties_of
 from cloudarena.optimize.within import Within
+
+NEGLIGIBLE = 0.05
+"""Chances times designs, that need not be corrected for luck."""
+SURELY = 0.99
+"""How surely a rival is known better than the chosen design before that counts."""
 
 
 class Evidence(NamedTuple):
@@ -54,13 +69,36 @@ class Evidence(NamedTuple):
 
 
 def distinct(seen: Evidence, chosen: int, objectives: slice = slice(None)) -> tuple[Evidence, int]:
-    """Designs that differ by some objectives, and the place of the chosen one or of its equal."""
-    ties = ties_of(seen.moments, objectives)
-    some = seen.at(ties.first)
-    counts, mean, squares = some.moments
+    """Designs that differ by some objectives, and the place of the chosen one or of its equal.
+
+    With independent noise equal means do not say that designs behave alike, unless nothing varies.
+    """
+    counts, mean, squares = seen.moments
     moments = Moments(counts, mean[:, objectives], squares[:, objectives])
-    kept = None if some.losses is None else [losses[:, objectives] for losses in some.losses]
-    return Evidence(moments, kept, seen.allocated), int(ties.group[chosen])
+    kept = None if seen.losses is None else [losses[:, objectives] for losses in seen.losses]
+    some = Evidence(moments, kept, seen.allocated)
+    if kept is None and moments.squares.any():
+        return some, chosen
+    ties = ties_of(moments)
+    return some.at(ties.first), int(ties.group[chosen])
+
+
+def never_differed(seen: Evidence, chosen: int, objectives: slice = slice(None)) -> int:
+    """How many designs gave what the chosen one did, in all replications that both had.
+
+    They count as equal to it. With independent noise there are none, unless nothing varies.
+    """
+    _, mean, squares = seen.moments
+    if seen.losses is None:
+        if squares[:, objectives].any():
+            return 0
+        return int((mean[:, objectives] == mean[chosen, objectives]).all(axis=1).sum()) - 1
+    same = 0
+    for place, losses in enumerate(seen.losses):
+        fewer = min(len(losses), len(seen.losses[chosen]))
+        mine = seen.losses[chosen][:fewer, objectives]
+        same += place != chosen and np.array_equal(losses[:fewer, objectives], mine)
+    return same
 
 
 class Gaps(NamedTuple):
@@ -69,25 +107,71 @@ class Gaps(NamedTuple):
     gap: Floats  # (designs, objectives)
     error: Floats
     freedom: Floats
+    unseen: Floats
+    """By how much the two may differ in replications that nobody has seen: 0 where both vary, or
+    where nothing does; where neither ever varied and others do, as much as these."""
 
 
-def probability_of_best(seen: Evidence, chosen: int, within: Within | None = None) -> float:
+def probability_of_best(
+    seen: Evidence, chosen: int, within: Within | None = None, confidence: float = 0.95
+) -> float:
     """A lower bound of the probability that no design is better than the chosen one.
 
     Args:
         seen: of all designs; of designs that never differed, one.
         chosen: the place of the chosen one.
         within: by more than this, if at all.
+        confidence: with a margin, the probability at which it is tested.
     """
-    chances = 2.0 * better_chances(seen, chosen)
+    chances = better_chances(seen, chosen)
+    if seen.moments.mean.shape[1] == 1:
+        chances = chances * _times_lucky(seen, chosen, chances)
+    chances = 2.0 * chances
     if seen.allocated and seen.losses is None:
         claim = 1.0 - float(chances.sum())
     else:
         claim = float(np.prod(1.0 - np.minimum(chances, 1.0)))
     if within is not None and within.is_open:
         least = float(better_chances(seen, chosen, within).max())
-        claim = max(claim, 1.0 - (len(chances) - 1) * least)
+        if (len(chances) - 1) * least <= 1.0 - confidence:
+            claim = max(claim, confidence)
     return min(max(claim, 0.0), 1.0)
+
+
+def _times_lucky(seen: Evidence, chosen: int, chances: Floats) -> Floats:
+    """By what the p-value of each rival is multiplied, if one is known better than the chosen."""
+    from scipy.special import fdtri, ndtr
+
+    times = np.ones(len(chances))
+    rivals = np.flatnonzero(len(chances) * chances > NEGLIGIBLE)
+    variance = _own_variance(seen)
+    freedom = np.maximum(seen.moments.counts - 1.0, 1.0)
+    at_most = variance[rivals] * fdtri(freedom[chosen], freedom[rivals], SURELY)
+    both = variance[chosen] + at_most
+    apart = np.divide(variance[chosen] - at_most, both, out=np.zeros_like(both), where=both > 0.0)
+    power = float(apart.max(initial=0.0))
+    if power <= 0.0:
+        return times
+    mean = seen.moments.mean[:, 0]
+    for place in rivals.tolist():
+        error = np.sqrt(variance + variance[place])
+        gap = mean - mean[place]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            before = np.where(error > 0.0, np.minimum(2.0 * ndtr(-gap / error), 1.0), gap < 0.0)
+        before[place] = 0.0
+        times[place] = max(float(before.sum()), 1.0) ** power
+    return times
+
+
+def _own_variance(seen: Evidence) -> Floats:
+    """Of the mean of each design by the first objective, without what all have in common."""
+    variance = seen.moments.variance[:, 0]
+    if seen.losses is not None:
+        fewest = int(seen.moments.counts.min())
+        values = np.array([losses[:fewest, :1] for losses in seen.losses])
+        squares = own_squares(values - values.mean(axis=1, keepdims=True))
+        variance = squares[:, 0] / (fewest - 1)
+    return np.asarray(variance / seen.moments.counts)
 
 
 def shortfall(seen: Evidence, chosen: int, confidence: float) -> float:
@@ -103,7 +187,8 @@ def shortfall(seen: Evidence, chosen: int, confidence: float) -> float:
     level = 1.0 - (1.0 - confidence) / (len(gaps.gap) - 1)
     with np.errstate(invalid="ignore"):
         reach = stdtrit(np.maximum(gaps.freedom, 1e-9), level) * gaps.error
-    reach = np.where(gaps.error > 0.0, reach, 0.0) - gaps.gap
+    rare = 1.0 - (1.0 - level) ** (1.0 / (gaps.freedom + 1.0))
+    reach = np.where(gaps.error > 0.0, reach, rare * gaps.unseen) - gaps.gap
     return float(max(np.delete(reach[:, 0], chosen).max(), 0.0))
 
 
@@ -115,7 +200,11 @@ def better_chances(seen: Evidence, chosen: int, within: Within | None = None) ->
     objectives = gaps.gap.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):
         chance = stdtr(gaps.freedom, -gaps.gap / gaps.error)
-    chance = np.where(gaps.error > 0.0, chance, np.where(gaps.gap < 0.0, 1.0, 0.0))
+    # To be better than it looks by the gap, a design would have to differ by what others do, at
+    # most, in at least such a share of the replications; it never did.
+    share = np.divide(gaps.gap, gaps.unseen, out=np.ones_like(gaps.gap), where=gaps.unseen > 0.0)
+    unseen = np.maximum(1.0 - share, 0.0) ** (gaps.freedom + 1.0)
+    chance = np.where(gaps.error > 0.0, chance, np.where(gaps.gap < 0.0, 1.0, unseen))
     # A design that is equal in one objective, always, may still be better in all others.
     equal = (gaps.error == 0.0) & (gaps.gap == 0.0)
     chance = np.where(equal & ~equal.all(axis=1)[:, None], 1.0, chance)
@@ -142,7 +231,15 @@ def _independent(seen: Moments, chosen: int, within: Within) -> Gaps:
     with np.errstate(divide="ignore", invalid="ignore"):
         welch = squared_error**2 / (own**2 / freedom + of_mean[chosen] ** 2 / freedom[chosen])
     gap = factor * seen.mean + within.amount - seen.mean[chosen]
-    return Gaps(gap, np.sqrt(squared_error), welch)
+    welch = np.where(squared_error > 0.0, welch, np.minimum(freedom, freedom[chosen]))
+    return Gaps(gap, np.sqrt(squared_error), welch, _unseen(seen, chosen))
+
+
+def _unseen(seen: Moments, chosen: int) -> Floats:
+    """What two designs may differ by that were never seen to vary, while others did."""
+    widest = np.sqrt(2.0 * seen.squares.max(axis=0))
+    constant = (seen.squares == 0.0) & (seen.squares[chosen] == 0.0)
+    return np.asarray(np.where(constant, widest, 0.0))
 
 
 def _paired(seen: Moments, losses: Sequence[Floats], chosen: int, within: Within) -> Gaps:
@@ -167,4 +264,6 @@ def _paired(seen: Moments, losses: Sequence[Floats], chosen: int, within: Within
         squared_error[some] = np.where(by_pairs, spread / fewer, whole)
         gap[some] = np.where(by_pairs | (spread == 0.0), pairs.mean(axis=1), gap[some])
         freedom[some] = fewer - 1
-    return Gaps(gap, np.sqrt(squared_error), freedom)
+    unseen = _unseen(seen, chosen)
+    unseen[gap == 0.0] = 0.0  # what never differed counts as equal
+    return Gaps(gap, np.sqrt(squared_error), freedom, unseen)

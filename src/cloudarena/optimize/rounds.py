@@ -10,8 +10,11 @@ from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_whole
 from cloudarena.base.errors import SpecError
 from cloudarena.optimize.meter import Meter
-from cloudarena.optimize.moments import Moments, merge, moments_of, no_moments
+from cloudarena.optimize.moments import Moments, merge, moments_of, no_moments, skewness_of
 from cloudarena.optimize.problem import Problem
+
+MOST_LOOKED_AT = 2**22
+"""Evaluations of a first round that are all in memory at once, to see how skewed they are."""
 
 
 class Rounds:
@@ -30,6 +33,8 @@ class Rounds:
         self.moments = no_moments(meter.problem.size, len(meter.problem.objectives))
         self.history: list[Ints] = []
         self._keeps = meter.problem.common_random_numbers
+        self.skewness: Floats | None = None
+        """Of the losses in the first round, by each objective."""
         size = meter.problem.size if self._keeps else 0
         self._losses: list[list[Floats]] = [[] for _ in range(size)]
 
@@ -47,9 +52,14 @@ class Rounds:
         self.history.append(counts.copy())
 
     def _evaluated(self, designs: Ints, replications: range) -> Moments:
-        if not self._keeps:
+        is_first = self.skewness is None and len(designs) * len(replications) <= MOST_LOOKED_AT
+        if not self._keeps and not is_first:
             return self.meter.estimate(designs, replications)
         losses = self.meter.evaluate(designs, replications)
+        if is_first:
+            self.skewness = skewness_of(losses)
+        if not self._keeps:
+            return moments_of(losses)
         for design, rows in zip(designs.tolist(), losses, strict=True):
             self._losses[design].append(rows)
         return moments_of(losses)

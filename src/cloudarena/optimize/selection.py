@@ -120,6 +120,8 @@ def select(
     alignment: Alignment,
     confidence: float,
     compared: int,
+    all_losses: Moments,
+    skewness: Floats | None = None,
     errors: Floats | None = None,
     final_rule: FinalRule | None = None,
     chosen: Ints | None = None,
@@ -140,6 +142,8 @@ def select(
         confidence: level of the intervals.
         compared: among how many designs these were chosen, by the very replications that the
             moments are of; intervals hold for as many at once.
+        all_losses: the moments of all that were compared, which tell what a replication may do.
+        skewness: of the losses by each objective, if it is known.
         errors: standard errors of the means, if they are not those of the moments.
         final_rule: how one of the front is chosen, unless it is given as ``chosen``.
         chosen: numbers of the designs to take.
@@ -154,7 +158,10 @@ def select(
         place = choose(final_rule or "first_objective", losses.mean[finalists], seed)
         chosen = selected[finalists[place : place + 1]]
     values = losses.times(problem.signs)
-    estimates = intervals(selected, values, confidence, compared, errors)
+    widest = np.sqrt(2.0 * all_losses.squares.max(axis=0))
+    skewness = np.zeros(len(widest)) if skewness is None else skewness * problem.signs
+    estimates = intervals(selected, values, confidence, compared, errors, skewness, widest)
+    more["remark"] = f"{more.get('remark', '')} {_if_nothing_varies(problem, all_losses)}".strip()
     return Selection(
         method=method,
         objectives=problem.objectives,
@@ -170,27 +177,87 @@ def select(
     )
 
 
+def _if_nothing_varies(problem: Problem, losses: Moments) -> str:
+    """What to say where no design was ever seen to vary; rare events look like that too."""
+    varies = np.any(losses.squares > 0.0, axis=0)
+    if np.all(varies) or losses.counts.max() < 2:
+        return ""
+    names = [problem.objectives[k].name for k in np.flatnonzero(~varies).tolist()]
+    return (
+        f"No replication of any design differed from another in {' and '.join(names)}: what is "
+        "said of it holds if that is so in those not seen."
+    )
+
+
 def intervals(
     designs: Ints,
     values: Moments,
     confidence: float,
     compared: int = 1,
     errors: Floats | None = None,
+    skewness: Floats | None = None,
+    widest: Floats | None = None,
 ) -> Estimates:
     """Student's intervals of means; NaN for what was evaluated once.
 
     Who is chosen for a low mean has one that is too low. The intervals are so wide (Bonferroni)
     that, by each objective, those of ``compared`` designs all hold with the probability
     ``confidence``: then that of the chosen one does, however it was chosen.
+
+    Values that are skewed to one side make means and their errors small together, so on that side
+    the end is farther away, as far as Edgeworth's expansion says. A design whose replications all
+    gave the same, where others vary, may only not have shown yet how it varies: with probability
+    ``1 - a`` no more than a share ``1 - a^(1/n)`` of its replications would give something else.
+
+    Args:
+        designs: their numbers.
+        values: their moments.
+        confidence: of all intervals of an objective together.
+        compared: how many designs were compared.
+        errors: standard errors of the means, if they are not those of the moments.
+        skewness: of the values by each objective; 0 by default.
+        widest: by how much, at most, two replications of a design differed, by each objective; 0 by
+            default.
     """
     from scipy.special import stdtrit
 
-    level = 1.0 - (1.0 - confidence) / (2.0 * compared)
+    objectives = values.mean.shape[1]
+    skew = np.zeros(objectives) if skewness is None else skewness
+    chance = (1.0 - confidence) / (2.0 * compared)
+    counts = values.counts[:, None]
+    freedom = np.maximum(counts - 1.0, 1.0)
     with np.errstate(invalid="ignore"):
-        quantile = stdtrit(np.maximum(values.counts - 1.0, 1.0), level)
-        half = quantile[:, None] * (values.standard_error if errors is None else errors)
-    half = np.where((values.counts > 1)[:, None], half, np.nan)
-    return Estimates(designs, values.mean, values.mean - half, values.mean + half, values.counts)
+        error = values.standard_error if errors is None else errors
+        rare = 1.0 - chance ** (1.0 / np.maximum(counts, 1))
+        unseen = np.where(error == 0.0, rare * (0.0 if widest is None else widest), 0.0)
+        below, above = (
+            np.where(
+                counts > 1, unseen - stdtrit(freedom, _tail(chance, skew, counts)) * error, np.nan
+            )
+            for skew in (np.maximum(-skew, 0.0), np.maximum(skew, 0.0))
+        )
+    return Estimates(designs, values.mean, values.mean - below, values.mean + above, values.counts)
+
+
+def _tail(chance: float, skewness: Floats, counts: Ints) -> Floats:
+    """The tail of Student's distribution that is left out, so that the error is ``chance``.
+
+    The error beyond a quantile z is ``Q(z) + g (2 z^2 + 1) phi(z) / (6 sqrt(n))`` with skewness g
+    (Hall, "The bootstrap and Edgeworth expansion", 1992), which falls from z = 1.23 on.
+    """
+    from scipy.special import ndtr, ndtri
+
+    factor = skewness[None, :] / (6.0 * np.sqrt(np.maximum(counts, 1)))
+    low = np.full(factor.shape, max(float(-ndtri(chance)), 1.23))
+    high = np.full(factor.shape, 30.0)
+    if not factor.any():
+        return np.full(factor.shape, chance)
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        density = np.exp(-0.5 * middle * middle) / math.sqrt(2.0 * math.pi)
+        beyond = ndtr(-middle) + factor * (2.0 * middle * middle + 1.0) * density
+        low, high = np.where(beyond > chance, middle, low), np.where(beyond > chance, high, middle)
+    return np.where(factor > 0.0, ndtr(-high), chance)
 
 
 def _plain(value: float) -> float | None:

@@ -216,7 +216,7 @@ def _metric_row(comparison: Comparison, metric: Metric) -> str:
             f'<span class="mean">{star}{mean}'
             f"{interval}</span>{_difference_line(comparison, policy, metric)}</td>"
         )
-    tip = f"{metric.description}. {_DIRECTIONS[metric.better]}".strip(". ")
+    tip = f"{metric.description.rstrip('.')}. {_DIRECTIONS[metric.better]}".strip(". ")
     kind = "" if metric.name in comparison.scenario.kind.highlights else ' class="more"'
     return (
         f'<tr{kind}><th scope="row"><span class="tip" tabindex="0" data-tip="{escape(tip)}">'

@@ -121,7 +121,7 @@ def _facts(tuning: Tuning) -> list[tuple[str, str]]:
         ("Designs", f"{selection.designs:,}"),
         ("Objectives", ", ".join(names)),
         ("Selected", f"{len(selection.selected):,} designs"),
-        ("How sure", escape(f"{selection.alignment} {tuning.at_most()}".strip())),
+        ("How sure", escape(f"{tuning.sure()}. {tuning.at_most()}".strip())),
         ("Cost", escape(tuning.cost())),
     ]
     if selection.omega is not None and selection.noise is not None:
