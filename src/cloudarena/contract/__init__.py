@@ -12,16 +12,21 @@ The command line, the Gymnasium environments, the optimisers, the experiment run
 report use what is in this package and nothing behind it.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from cloudarena.base.errors import InvalidAction
-from cloudarena.contract.decision import Decision, Observer
+from cloudarena.base.lazy import exports
 from cloudarena.contract.kind import ROOMS, Kind
 from cloudarena.contract.metric import Metric, metric, shared
 from cloudarena.contract.plot import Plot, TradeOff
-from cloudarena.contract.result import RecordLevel, Result
-from cloudarena.contract.run import Run
-from cloudarena.contract.scenario import Scenario
-from cloudarena.contract.spec import Spec
-from cloudarena.policies.policy import Policy
+
+if TYPE_CHECKING:
+    from cloudarena.contract.decision import Decision, Observer
+    from cloudarena.contract.result import RecordLevel, Result
+    from cloudarena.contract.run import Run
+    from cloudarena.contract.scenario import Scenario
+    from cloudarena.contract.spec import Spec
+    from cloudarena.policies.policy import Policy
 
 __all__ = [
     "ROOMS",
@@ -41,3 +46,16 @@ __all__ = [
     "metric",
     "shared",
 ]
+
+# What needs NumPy or Pydantic is imported when it is asked for: a list of kinds needs neither.
+__getattr__: Any = exports(
+    __name__,
+    Decision="decision",
+    Observer="decision",
+    RecordLevel="result",
+    Result="result",
+    Run="run",
+    Scenario="scenario",
+    Spec="spec",
+    Policy=".policies.policy",
+)

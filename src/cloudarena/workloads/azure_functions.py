@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import SpecError, TraceError, check_choice
 from cloudarena.workloads.arrivals import spread_counts
-from cloudarena.workloads.columns import check, not_allowed, place, read_columns
+from cloudarena.workloads.columns import TEXT, WHOLE, check, not_allowed, place, read_columns
 
 MINUTES = 1440
 NAMES = ("HashOwner", "HashApp", "HashFunction", "Trigger")
@@ -40,8 +39,8 @@ def read_invocations(path: Path, trigger: str | None = None) -> Invocations:
     """Reads a day of invocations; with a trigger, of the functions that have it."""
     if trigger is not None:
         check_choice("trigger", trigger, TRIGGERS)
-    minutes = {str(minute): pa.int64() for minute in range(1, MINUTES + 1)}
-    table = read_columns(path, {**dict.fromkeys(NAMES, pa.string()), **minutes})
+    minutes = {str(minute): WHOLE for minute in range(1, MINUTES + 1)}
+    table = read_columns(path, {**dict.fromkeys(NAMES, TEXT), **minutes})
     known = pc.is_in(table["Trigger"], pa.array(TRIGGERS)).to_numpy()
     check(path, "Trigger", np.array(table["Trigger"]), known, f"one of {', '.join(TRIGGERS)}")
     counts = np.column_stack([table[minute].to_numpy() for minute in minutes])

@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
-from cloudarena.workloads.columns import check, read_columns
+from cloudarena.workloads.columns import NUMBER, TEXT, check, read_columns
 from cloudarena.workloads.readings import writable
 
 COLUMNS = {
-    "app": pa.string(),
-    "func": pa.string(),
-    "end_timestamp": pa.float64(),
-    "duration": pa.float64(),
+    "app": TEXT,
+    "func": TEXT,
+    "end_timestamp": NUMBER,
+    "duration": NUMBER,
 }
 
 

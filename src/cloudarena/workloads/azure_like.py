@@ -16,19 +16,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import pa
 from cloudarena.base.errors import SpecError
 from cloudarena.engine.streams import stream
-from cloudarena.workloads.azure_readings import TICKS_PER_DAY, draw_readings
 from cloudarena.workloads.quotas import (
     deal_to_groups,
     part_of_quota,
     quota_counts,
     strata_by_group,
 )
-from cloudarena.workloads.vms import VmWorkload, offsets
+from cloudarena.workloads.vms import TICKS_PER_DAY, VmWorkload, offsets
 
 MONTH_TICKS = 8638
 CONCURRENT_SHARE = 835.7 / 10_000
@@ -91,6 +90,9 @@ def generate(
     ticks: int = MONTH_TICKS,
 ) -> VmWorkload:
     """Draws a workload of ``vms`` requests over ``ticks`` ticks."""
+    # Compiled code: a spec is validated without it.
+    from cloudarena.workloads.azure_readings import draw_readings
+
     rng = stream(seed, "workload")
     concurrent = CONCURRENT_SHARE * vms if concurrent is None else concurrent
     arrivals = _arrivals(rng, vms, concurrent, ticks)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from cloudarena.engine.compiled import compiled, inner
 from cloudarena.workloads.quotas import strata
+from cloudarena.workloads.vms import TICKS_PER_DAY
 
-TICKS_PER_DAY = 288
 PERSISTENCE = 0.7
 """The autocorrelation of the noise from one reading to the next."""
 SPIKE_PROBABILITY, SPIKE_MEAN = 0.01, 0.25

@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
 from cloudarena.engine.streams import stream
-from cloudarena.workloads.columns import not_allowed, place, read_batches
+from cloudarena.workloads.columns import NUMBER, TEXT, WHOLE, WORD, not_allowed, place, read_batches
 from cloudarena.workloads.readings import (
     FINE,
     LAST_TICK,
@@ -61,19 +60,18 @@ VMTABLE_NAMES = (
     "vmcorecountbucket",
     "vmmemorybucket",
 )
-GROUP = pa.dictionary(pa.int32(), pa.string())
 VMTABLE_TYPES = {
-    "vmid": pa.string(),
-    "subscriptionid": GROUP,
-    "deploymentid": GROUP,
-    "vmcreated": pa.int64(),
-    "vmdeleted": pa.int64(),
-    "vmcategory": GROUP,
-    "vmcorecountbucket": GROUP,
-    "vmmemorybucket": GROUP,
+    "vmid": TEXT,
+    "subscriptionid": WORD,
+    "deploymentid": WORD,
+    "vmcreated": WHOLE,
+    "vmdeleted": WHOLE,
+    "vmcategory": WORD,
+    "vmcorecountbucket": WORD,
+    "vmmemorybucket": WORD,
 }
 READINGS_NAMES = ("timestamp", "vmid", "mincpu", "maxcpu", "avgcpu")
-READINGS_TYPES = {"timestamp": pa.int64(), "vmid": pa.string(), "maxcpu": pa.float64()}
+READINGS_TYPES = {"timestamp": WHOLE, "vmid": TEXT, "maxcpu": NUMBER}
 
 CATEGORY_CODES = {"Delay-insensitive": 0.0, "Interactive": 1.0, "Unknown": 2.0}
 OPEN_BUCKETS = {"vmcorecountbucket": {">24": 32.0}, "vmmemorybucket": {">64": 128.0}}

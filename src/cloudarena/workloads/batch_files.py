@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from cloudarena.base.errors import TraceError, nearest
 from cloudarena.workloads.batches import MOST_SECONDS, MOST_TASKS, Batches
-from cloudarena.workloads.columns import place, read_columns
+from cloudarena.workloads.columns import NUMBER, TEXT, WHOLE, place, read_columns
 
 
 def read_batches(path: Path, names: list[str]) -> Batches:
@@ -17,7 +16,7 @@ def read_batches(path: Path, names: list[str]) -> Batches:
 
     Rows of one time are one batch; a class without a row has no tasks in it.
     """
-    table = read_columns(path, {"time_s": pa.float64(), "class": pa.string(), "tasks": pa.int64()})
+    table = read_columns(path, {"time_s": NUMBER, "class": TEXT, "tasks": WHOLE})
     times, tasks = table["time_s"].to_numpy(), table["tasks"].to_numpy()
     if not len(times):
         raise TraceError(f"{path}: has no rows: at least one batch")

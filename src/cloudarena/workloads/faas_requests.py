@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.base.errors import SpecError, TraceError
@@ -28,7 +27,7 @@ from cloudarena.workloads.arrivals import (
 )
 from cloudarena.workloads.azure_functions import MINUTES, read_invocations
 from cloudarena.workloads.azure_functions_2021 import read_timed_invocations
-from cloudarena.workloads.columns import check, read_columns
+from cloudarena.workloads.columns import NUMBER, check, read_columns
 from cloudarena.workloads.rates import MOST_REQUESTS, arrivals_by_rate
 from cloudarena.workloads.readings import writable
 
@@ -189,7 +188,7 @@ class Recorded(NamedTuple):
 
     def instants(self, rng: np.random.Generator, duration_s: float, load_scale: float) -> Instants:
         """Draws nothing."""
-        gaps = writable(read_columns(self.path, {"inter_arrival_s": pa.float64()})[0])
+        gaps = writable(read_columns(self.path, {"inter_arrival_s": NUMBER})[0])
         if len(gaps) == 0:
             raise TraceError(f"{self.path}: has no gaps")
         check(self.path, "inter_arrival_s", gaps, (gaps >= 0) & np.isfinite(gaps), "at least 0")

@@ -25,12 +25,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
-from cloudarena.workloads.columns import read_batches
+from cloudarena.workloads.columns import NUMBER, WORD, read_batches
 from cloudarena.workloads.job_graph import parent_lists, task_levels
 from cloudarena.workloads.job_names import edges_by_name
 from cloudarena.workloads.jobs import TERMINATED, JobWorkload, assemble
@@ -46,18 +45,17 @@ NAMES = (
     "plan_cpu",
     "plan_mem",
 )
-WORD = pa.dictionary(pa.int32(), pa.string())
 TYPES = {
     "task_name": WORD,
-    "instance_num": pa.float64(),
+    "instance_num": NUMBER,
     "job_name": WORD,
     "status": WORD,
-    "start_time": pa.float64(),
-    "end_time": pa.float64(),
-    "plan_cpu": pa.float64(),
-    "plan_mem": pa.float64(),
+    "start_time": NUMBER,
+    "end_time": NUMBER,
+    "plan_cpu": NUMBER,
+    "plan_mem": NUMBER,
 }
-NUMBERS = tuple(name for name, kind in TYPES.items() if kind == pa.float64())
+NUMBERS = tuple(name for name, kind in TYPES.items() if kind == NUMBER)
 KEPT = ("task_name", "job_name", *NUMBERS)
 
 STATUS = TERMINATED

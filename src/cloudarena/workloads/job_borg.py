@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import UNREADABLE
 from cloudarena.workloads.columns import not_allowed

@@ -21,26 +21,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import UNREADABLE
-from cloudarena.workloads.columns import check, is_parquet, read_columns
+from cloudarena.workloads.columns import NUMBER, TEXT, check, is_parquet, read_columns
 from cloudarena.workloads.job_names import edges_by_name
 from cloudarena.workloads.jobs import JobWorkload, assemble, task_rules, tidy_ids
 from cloudarena.workloads.readings import writable
 
 TYPES = {
-    "submit_time": pa.float64(),
-    "duration": pa.float64(),
-    "cpu": pa.float64(),
-    "memory": pa.float64(),
-    "job_id": pa.string(),
-    "task_id": pa.string(),
-    "instances_num": pa.float64(),
+    "submit_time": NUMBER,
+    "duration": NUMBER,
+    "cpu": NUMBER,
+    "memory": NUMBER,
+    "job_id": TEXT,
+    "task_id": TEXT,
+    "instances_num": NUMBER,
 }
-DISK = {"disk": pa.float64()}
+DISK = {"disk": NUMBER}
 COLUMN_OF = {"instances": "instances_num"}
 """Where a column of the file is not called as the column of a workload is."""
 
@@ -67,7 +66,7 @@ def scan_cloudsimpy(path: Path) -> tuple[JobWorkload, Reading]:
     numbers = {
         name: writable(table[name])
         for name, kind in {**TYPES, **DISK}.items()
-        if kind == pa.float64() and name in table.column_names
+        if kind == NUMBER and name in table.column_names
     }
     submit, amount = numbers["submit_time"], numbers["instances_num"]
     check(path, "submit_time", submit, np.isfinite(submit), "a number")

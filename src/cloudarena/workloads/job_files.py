@@ -23,14 +23,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import pa, pc, pq
 from cloudarena.base.errors import TraceError, nearest
 from cloudarena.base.files import written_folder
-from cloudarena.workloads.columns import check, is_parquet, not_allowed, place, read_columns
+from cloudarena.workloads.columns import (
+    NUMBER,
+    TEXT,
+    check,
+    is_parquet,
+    not_allowed,
+    place,
+    read_columns,
+)
 from cloudarena.workloads.job_names import find_parents
 from cloudarena.workloads.jobs import (
     JobWorkload,
@@ -41,11 +47,10 @@ from cloudarena.workloads.jobs import (
 )
 from cloudarena.workloads.readings import codes, plain, writable
 
-NUMBER = pa.float64()
 TYPES = {
-    "job": pa.string(),
+    "job": TEXT,
     "submit_s": NUMBER,
-    "task": pa.string(),
+    "task": TEXT,
     "instances": NUMBER,
     "cpu": NUMBER,
     "memory": NUMBER,
@@ -54,10 +59,10 @@ TYPES = {
 OPTIONAL_TYPES = {
     "disk": NUMBER,
     "gpu": NUMBER,
-    "user": pa.string(),
+    "user": TEXT,
     "estimate_s": NUMBER,
-    "gang": pa.string(),
-    "parents": pa.string(),
+    "gang": TEXT,
+    "parents": TEXT,
 }
 COLUMN_OF = {"duration": "duration_s", "estimate": "estimate_s"}
 GANG = {"true": True, "1": True, "false": False, "0": False, "": False}

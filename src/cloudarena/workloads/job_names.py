@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from cloudarena.base.arrow import pa, pc
 
 LONGEST_NAME = 50
 NUMBERED = r"^[A-Za-z]*\d"

@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
+from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError
-from cloudarena.workloads.columns import check, read_columns
+from cloudarena.workloads.columns import NUMBER, check, read_columns
 from cloudarena.workloads.jobs import JobWorkload, assemble, task_rules
 from cloudarena.workloads.openb import UNUSED_TYPES, USED_TYPES
 from cloudarena.workloads.readings import first_of_each, writable
 
-NUMBER = pa.float64()
 OPTIONAL_TYPES = {**UNUSED_TYPES, "num_gpu": NUMBER, "gpu_milli": NUMBER, "scheduled_time": NUMBER}
 COLUMN_OF = {"cpu": "cpu_milli", "memory": "memory_mib", "gpu": "num_gpu * gpu_milli"}
 

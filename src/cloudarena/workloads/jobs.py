@@ -170,10 +170,10 @@ def check_workload(workload: JobWorkload, source: str = "") -> None:
         raise TraceError(f"{prefix}has no jobs")
 
     def job_name(job: int) -> str:
-        return f"{prefix}job {workload.job_ids[job].as_py()!r}"
+        return f"{prefix}job {name_in(workload.job_ids, job)!r}"
 
     def task_name(task: int) -> str:
-        return f"{job_name(job_of(workload, task))}, task {workload.task_ids[task].as_py()!r}"
+        return f"{job_name(job_of(workload, task))}, task {name_in(workload.task_ids, task)!r}"
 
     # NaN would be sorted last, infinity first or last: the span tells.
     good = (workload.submit >= 0) & (workload.submit <= LONGEST_TIME)
@@ -197,6 +197,12 @@ def check_workload(workload: JobWorkload, source: str = "") -> None:
     if workload.instances.sum(dtype=np.float64) > MOST_INSTANCES:
         raise TraceError(f"{prefix}has more than {MOST_INSTANCES:,} instances")
     _check_order(workload, job_name, task_name)
+
+
+def name_in(ids: Any, row: int) -> str | int:
+    """One of the names of jobs or tasks, which may be an array of Arrow or of NumPy."""
+    name: str | int = ids[row].item() if isinstance(ids, np.ndarray) else ids[row].as_py()
+    return name
 
 
 def job_of(workload: JobWorkload, task: int) -> int:
@@ -223,7 +229,7 @@ def _check_order(workload: JobWorkload, job_name: Any, task_name: Any) -> None:
     levels = task_levels(workload.first_parent, workload.parents)
     members = circle(workload.first_parent, workload.parents, levels)
     if members:
-        names = [str(workload.task_ids[task].as_py()) for task in members[:5]]
+        names = [str(name_in(workload.task_ids, task)) for task in members[:5]]
         shown = ", ".join([*names, "..."] if len(members) > 5 else [*names, names[0]])
         raise TraceError(
             f"{job_name(int(owner[members[0]]))}: its tasks wait for each other in a circle: "

@@ -22,22 +22,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import pa
 from cloudarena.base.errors import SpecError, TraceError
-from cloudarena.workloads.columns import check, read_columns
+from cloudarena.workloads.columns import NUMBER, TEXT, check, read_columns
 from cloudarena.workloads.readings import LAST_TICK, check_room, first_of_each, writable
 from cloudarena.workloads.vm_files import write_vm_files
 from cloudarena.workloads.vms import CATEGORIES, VmWorkload, offsets
 
 USED_TYPES = {
-    "name": pa.string(),
-    "cpu_milli": pa.float64(),
-    "memory_mib": pa.float64(),
-    "qos": pa.string(),
-    "creation_time": pa.float64(),
-    "deletion_time": pa.float64(),
+    "name": TEXT,
+    "cpu_milli": NUMBER,
+    "memory_mib": NUMBER,
+    "qos": TEXT,
+    "creation_time": NUMBER,
+    "deletion_time": NUMBER,
 }
 UNUSED_TYPES = {
     "num_gpu": None,
@@ -84,9 +84,7 @@ def _read(path: Path, tick_seconds: float, cpu_percent: float) -> tuple[VmWorklo
     pods = read_columns(path, USED_TYPES, UNUSED_TYPES)
     if len(pods) == 0:
         raise TraceError(f"{path}: has no pods")
-    numbers = {
-        name: writable(pods[name]) for name, kind in USED_TYPES.items() if kind == pa.float64()
-    }
+    numbers = {name: writable(pods[name]) for name, kind in USED_TYPES.items() if kind == NUMBER}
     for name in ("cpu_milli", "memory_mib", "creation_time"):
         good = (numbers[name] >= 0) & np.isfinite(numbers[name])
         check(path, name, numbers[name], good, "a number, at least 0")

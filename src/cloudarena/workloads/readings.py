@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.deferred import deferred
 from cloudarena.workloads.vms import VmWorkload
 
 LAST_TICK = 10**8
@@ -150,7 +149,7 @@ def writable(column: pa.ChunkedArray | pa.Array) -> NDArray:
     return np.array(column.to_numpy(zero_copy_only=False))
 
 
-@compiled
+@deferred
 def _scatter(
     owner: NDArray[np.int64],
     time: NDArray[np.int64],

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import pa, pc, pq
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import written_folder
 from cloudarena.workloads.columns import (
+    NUMBER,
+    WHOLE,
     check,
     is_parquet,
     not_allowed,
@@ -59,14 +59,14 @@ VMTABLE_TYPES = {
     "vmid": None,
     "subscriptionid": None,
     "deploymentid": None,
-    "vmcreated": pa.int64(),
-    "vmdeleted": pa.int64(),
-    "vmcategory": pa.int64(),
-    "vmcorecountbucket": pa.float64(),
-    "vmmemorybucket": pa.float64(),
-    "lifetime": pa.int64(),
+    "vmcreated": WHOLE,
+    "vmdeleted": WHOLE,
+    "vmcategory": WHOLE,
+    "vmcorecountbucket": NUMBER,
+    "vmmemorybucket": NUMBER,
+    "lifetime": WHOLE,
 }
-READINGS_TYPES = {"timestamp": pa.int64(), "vmid": None, "maxcpu": pa.float64()}
+READINGS_TYPES = {"timestamp": WHOLE, "vmid": None, "maxcpu": NUMBER}
 
 READINGS_STORAGE: dict[str, Any] = {
     "compression": "zstd",

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import compiled
+from cloudarena.base.arrow import pa
+from cloudarena.engine.deferred import deferred
 
 CATEGORIES = ("delay-insensitive", "interactive", "unknown")
 """The categories of Azure's trace, by their number in the neutral form."""
+
+TICKS_PER_DAY = 288
+"""Ticks of five minutes, as Azure's trace has them."""
 
 SMALLEST_SIZE, LARGEST_SIZE = 1e-6, 1e6
 """The cores and GB that a VM or a machine may have: they are counted in millionths."""
@@ -122,7 +125,7 @@ def describe(workload: VmWorkload) -> dict[str, Any]:
     }
 
 
-@compiled
+@deferred
 def fill_gaps(
     first_reading: NDArray[np.int64],
     lifetime: NDArray[np.int64],

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.arrow import pa
 from cloudarena.contract.source import SpecPath
 from cloudarena.contract.spec import Spec
 from cloudarena.workloads import job_deeprm, job_tpch_like
@@ -242,21 +244,23 @@ class Inline(Spec):
 
     def load(self, seed: int) -> JobWorkload:
         """Lays the jobs out as columns, in order of submission; the same for every seed."""
-        import pyarrow as pa
+        return self.laid_out(pa.array)
 
+    def laid_out(self, names: Callable[[list[str]], Any] = np.array) -> JobWorkload:
+        """The jobs as columns; names may be left to NumPy to check them without Arrow."""
         tasks = [task for job in self.jobs for task in job.tasks]
         owner = [number for number, job in enumerate(self.jobs) for _ in job.tasks]
         edges, first = [], 0
         for job in self.jobs:
-            names = job.task_names()
+            known = job.task_names()
             for number, task in enumerate(job.tasks):
-                edges += [(first + number, first + names.index(name)) for name in task.parents]
-            first += len(names)
+                edges += [(first + number, first + known.index(name)) for name in task.parents]
+            first += len(known)
         return assemble(
-            job_ids=pa.array(self.job_names()),
+            job_ids=names(self.job_names()),
             submit=np.array([job.submit for job in self.jobs]),
             job=np.array(owner),
-            task_ids=pa.array([name for job in self.jobs for name in job.task_names()]),
+            task_ids=names([name for job in self.jobs for name in job.task_names()]),
             instances=np.array([task.instances for task in tasks]),
             demand=np.array([(task.cpu, task.memory, task.disk, task.gpu) for task in tasks]),
             duration=np.array([task.duration for task in tasks]),

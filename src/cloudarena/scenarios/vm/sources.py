@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.arrow import pa
 from cloudarena.base.memory import check_memory
-from cloudarena.contract import Spec
 from cloudarena.contract.source import SpecPath
+from cloudarena.contract.spec import Spec
 from cloudarena.workloads import azure_like, azure_v2, openb
 from cloudarena.workloads.readings import LAST_TICK, MOST_READINGS
 from cloudarena.workloads.vms import (
