@@ -26,7 +26,7 @@ from rich.console import Console
 import cloudarena
 from benchmarks.vm import Row, at_least, at_most, figures_table, finish, processor
 from cloudarena.scenarios.workflow import WorkflowRun, WorkflowScenario
-from cloudarena.workloads.workflow_shapes import draw_workflows
+from cloudarena.workloads.workflow.shapes import draw_workflows
 
 POLICY = "round-robin"
 SEED = 0

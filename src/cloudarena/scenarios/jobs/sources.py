@@ -13,15 +13,10 @@ from pydantic_core import PydanticCustomError
 from cloudarena.base.arrow import pa
 from cloudarena.contract.source import SpecPath
 from cloudarena.contract.spec import Spec
-from cloudarena.workloads import job_deeprm, job_tpch_like
-from cloudarena.workloads.job_alibaba_like import alibaba_like
-from cloudarena.workloads.job_estimates import (
-    FACTOR_DEVIATION,
-    EstimateModel,
-    with_estimates,
-)
-from cloudarena.workloads.job_lublin import lublin_feitelson
-from cloudarena.workloads.jobs import (
+from cloudarena.workloads.jobs import deeprm as job_deeprm
+from cloudarena.workloads.jobs import tpch_like as job_tpch_like
+from cloudarena.workloads.jobs.alibaba_like import alibaba_like
+from cloudarena.workloads.jobs.columns import (
     LARGEST_DEMAND,
     LONGEST_TIME,
     MOST_INSTANCES,
@@ -32,6 +27,12 @@ from cloudarena.workloads.jobs import (
     assemble,
     slice_jobs,
 )
+from cloudarena.workloads.jobs.estimates import (
+    FACTOR_DEVIATION,
+    EstimateModel,
+    with_estimates,
+)
+from cloudarena.workloads.jobs.lublin import lublin_feitelson
 
 Size = Annotated[float, Field(ge=0, le=LARGEST_DEMAND)]
 Seconds = Annotated[float, Field(ge=SHORTEST_TIME, le=LONGEST_TIME)]
@@ -40,11 +41,11 @@ Rate = Annotated[float, Field(ge=1e-6, le=1e6)]
 Deviation = Annotated[float, Field(ge=0, le=10)]
 
 READERS = {
-    "cloudsimpy-csv": ("job_cloudsimpy", "load_cloudsimpy"),
-    "swf": ("job_swf", "load_swf"),
-    "borg-2019": ("job_borg", "load_borg"),
-    "openb": ("job_openb", "load_openb_jobs"),
-    "file": ("job_files", "load_job_file"),
+    "cloudsimpy-csv": ("cloudsimpy", "load_cloudsimpy"),
+    "swf": ("swf", "load_swf"),
+    "borg-2019": ("borg", "load_borg"),
+    "openb": ("openb", "load_openb_jobs"),
+    "file": ("files", "load_job_file"),
 }
 """Module and function of each reader, which are imported when a file is read: they need Arrow."""
 
@@ -82,7 +83,7 @@ class TraceFile(Trace):
     def load(self, seed: int) -> JobWorkload:
         """Reads the file; its jobs are the same for every seed."""
         module, name = READERS[self.source]
-        read = getattr(import_module(f"cloudarena.workloads.{module}"), name)
+        read = getattr(import_module(f"cloudarena.workloads.jobs.{module}"), name)
         return self.chosen(read(self.path), seed)
 
 
@@ -95,7 +96,7 @@ class Alibaba2018(Trace):
 
     def load(self, seed: int) -> JobWorkload:
         """Reads the file; its jobs are the same for every seed."""
-        from cloudarena.workloads.job_alibaba2018 import load_alibaba2018
+        from cloudarena.workloads.jobs.alibaba2018 import load_alibaba2018
 
         return self.chosen(load_alibaba2018(self.path, self.status), seed)
 

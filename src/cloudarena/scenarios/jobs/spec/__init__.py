@@ -16,7 +16,7 @@ from cloudarena.scenarios.jobs import KIND
 from cloudarena.scenarios.jobs.sources import GIVEN, Inline, Workload
 from cloudarena.scenarios.jobs.spec.checks import check_fits
 from cloudarena.scenarios.jobs.spec.machines import MOST_MACHINES, Failures, MachineType
-from cloudarena.workloads.jobs import LONGEST_TIME, JobWorkload
+from cloudarena.workloads.jobs.columns import LONGEST_TIME, JobWorkload
 
 
 class JobsScenario(Scenario):

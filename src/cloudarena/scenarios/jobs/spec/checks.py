@@ -9,7 +9,7 @@ import numpy as np
 from cloudarena.base.arrays import Floats, whole_millionths
 from cloudarena.base.errors import SpecError
 from cloudarena.scenarios.jobs.spec.machines import Failures, MachineType
-from cloudarena.workloads.jobs import RESOURCES, JobWorkload, job_of, name_in
+from cloudarena.workloads.jobs.columns import RESOURCES, JobWorkload, job_of, name_in
 
 MOST_LOSSES = 1e8
 """Instances that may be lost on average; more would take a run for ever, or all memory."""
