@@ -121,7 +121,7 @@ def test_convert_openb(cloudarena, tmp_path):
         (["describe", "."], "is not a trace: needed are files (.parquet, .csv, .csv.gz)"),
         (["describe", "vm/azure-like-20k"], "neither a file nor a scenario of the catalogue"),
         (["describe", "some.csv"], "some.csv: is of no known format: give --format, one of"),
-        (["describe", "some.csv", "--format", "x"], "--format: 'x' is not allowed: one of clouds"),
+        (["describe", "some.csv", "--format", "x"], "--format: 'x' is not allowed: one of"),
         (["describe", "some.csv", "--format", "dax"], "some.csv"),
         (["generate", "azure-like", "--vms", "0", "--out", "x"], "vms: 0 is not allowed"),
         (
@@ -151,8 +151,8 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["describe"], *(["convert", name] for kind in trace.KINDS for name in kind.CONVERTERS),
-     *(["generate", name] for kind in trace.KINDS for name in kind.GENERATORS)],
+    [[], ["describe"], *(["convert", name] for name in trace.known_sources(generators=False)),
+     *(["generate", name] for name in trace.known_sources(generators=True))],
 )  # fmt: skip
 def test_the_help_of_each_command_has_an_example(cloudarena, command):
     code, out, _ = cloudarena("trace", *command, "--help")

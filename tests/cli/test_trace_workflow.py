@@ -2,13 +2,10 @@
 
 import gzip
 import json
-from types import SimpleNamespace
 
 import pytest
 
-from cloudarena.cli import trace_workflow
-from cloudarena.scenarios.workflow.sources import Documents
-from cloudarena.workloads.workflow.columns import lay_out
+from cloudarena.workloads.workflow.dax import Dax
 from cloudarena.workloads.workflow.files import read_workflow_file
 from cloudarena.workloads.workflow.shapes import draw_workflows
 
@@ -170,18 +167,6 @@ def test_mistakes(cloudarena, tmp_path, monkeypatch, arguments, message):
     assert [path.name for path in tmp_path.iterdir()] == ["bad"]
 
 
-def test_describe_a_scenario():
-    mix = draw_workflows(["sipht"], 20, 5, 0)
-    scenario = SimpleNamespace(
-        cluster=SimpleNamespace(single_core_speed=mix.single_core_speed),
-        load_workload=lambda seed: lay_out(mix.templates, mix.arrivals, mix.which),
-        workload=SimpleNamespace(not_told=lambda seed: (("arrivals", f"seed {seed}"),)),
-    )
-    figures = trace_workflow.describe_scenario(scenario, 1)
-    assert figures["workflows"] == 5
-    assert figures["not_in_file"] == {"span_s": "seed 1"}
-
-
 DRAWN = {"memory_mean_mb", "memory_max_mb", "parallelism_mean", "parallelism_max", "core_seconds"}
 
 
@@ -268,7 +253,7 @@ def test_a_function_is_drawn_by_its_name(tmp_path):
     (tmp_path / "other.dax").write_text(f"<adag>{''.join(jobs)}</adag>")
 
     def drawn(*paths, seed=0):
-        documents = Documents(source="dax", paths=tuple(tmp_path / path for path in paths))
+        documents = Dax(source="dax", paths=tuple(tmp_path / path for path in paths))
         workload = documents.load(seed, 10**9)
         first = 0 if len(paths) == 1 else 6
         names = workload.function_ids.to_pylist()[first : first + 6]

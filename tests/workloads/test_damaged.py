@@ -5,8 +5,8 @@ import gzip
 import pytest
 
 from cloudarena.base.errors import TraceError
+from cloudarena.contract.source import Beginning
 from cloudarena.workloads.documents import read_json
-from cloudarena.workloads.formats import recognise
 from cloudarena.workloads.jobs.alibaba2018 import load_alibaba2018
 from cloudarena.workloads.jobs.borg import load_borg
 from cloudarena.workloads.jobs.cloudsimpy import load_cloudsimpy
@@ -15,7 +15,7 @@ from cloudarena.workloads.workflow.dax import read_dax
 
 READERS = [
     read_json,
-    recognise,
+    Beginning,
     load_alibaba2018,
     load_borg,
     load_cloudsimpy,

@@ -19,17 +19,27 @@ Build = Callable[[], Any]
 class Commands(Mapping[str, Any]):
     """The commands of a group by name, in order; every one of them has ``--traceback`` too."""
 
-    def __init__(self, builders: Callable[[], Mapping[str, Build]]) -> None:
+    def __init__(
+        self,
+        builders: Callable[[], Mapping[str, Build]],
+        unlisted: Callable[[], Mapping[str, Build]] = dict,
+    ) -> None:
         self._make_builders = builders
+        self._make_unlisted = unlisted
         self._built: dict[str, Any] = {}
 
     @cached_property
     def _builders(self) -> Mapping[str, Build]:
         return self._make_builders()
 
+    @cached_property
+    def _unlisted(self) -> Mapping[str, Build]:
+        return self._make_unlisted()
+
     def __getitem__(self, name: str) -> Any:
         if name not in self._built:
-            self._built[name] = built(name, self._builders[name]())
+            build = self._builders.get(name) or self._unlisted[name]
+            self._built[name] = built(name.partition("@")[0], build())
         return self._built[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -49,8 +59,9 @@ def built(name: str, made: Any) -> Any:
         return command
     group: Any = get_command(made)
     group.name = name
-    for one in dict(group.commands).values():
-        one.params.append(_traceback())
+    for one in group.commands.values():
+        if not hasattr(one, "commands"):
+            one.params.append(_traceback())
     return group
 
 

@@ -1,57 +1,130 @@
 """``cloudarena trace``: look at, import and make workloads.
 
-What there is to do for one kind of scenario is one module with the names of ``TraceKind``; a
-new kind is one more entry in ``KINDS``.
+All of it is made of the sources of the kinds: a format or a generator that is one of them is
+described, converted and generated here without another word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from cloudarena.base.errors import CloudarenaError, TraceError
-from cloudarena.cli import trace_jobs, trace_vm, trace_workflow
+from cloudarena.cli.commands import Build, Commands
 from cloudarena.cli.options import NOT_IN_FILE, Json, Overrides, Seed, people, print_json
 from cloudarena.cli.usage import Group
 
 if TYPE_CHECKING:
-    from cloudarena.contract import Scenario
+    from cloudarena.contract import Kind
+    from cloudarena.contract.source import Source
 
-
-class TraceKind(Protocol):
-    """The traces of one kind of scenario."""
-
-    KIND: str
-    """The kind, such as ``vm``."""
-    FILES: Sequence[str]
-    """The names of the files of a trace in neutral form; one without ending may have any."""
-    CONVERTERS: Mapping[str, Callable[..., None]]
-    """Commands of ``trace convert``, by the name of the format they read."""
-    GENERATORS: Mapping[str, Callable[..., None]]
-    """Commands of ``trace generate``, by the name of the law."""
-    DESCRIBERS: Mapping[str, Callable[[Path, int], dict[str, Any]]]
-    """Figures of a file under a seed, by the name of its format among the converters."""
-
-    def describe_files(self, files: Mapping[str, Path]) -> dict[str, Any]:
-        """The figures of a trace in neutral form, given its files by name."""
-
-    def describe_scenario(self, scenario: Scenario, seed: int) -> dict[str, Any]:
-        """The figures of a scenario's workload under a seed."""
-
-    def not_told(self, name: str, seed: int) -> dict[str, str]:
-        """The figures that a format or a source does not tell, and where they come from.
-
-        For figures that have no key ``not_in_file`` themselves.
-        """
-
-
-KINDS: tuple[TraceKind, ...] = (trace_vm, trace_jobs, trace_workflow)
 ENDINGS = (".parquet", ".csv", ".csv.gz")
 MARK = "†"
 """Stands beside figures that are not in the trace."""
+
+
+class Known(NamedTuple):
+    """A source and whose it is."""
+
+    kind: Kind
+    source: type[Source]
+
+
+def known_sources(generators: bool) -> dict[str, list[Known]]:
+    """The formats, or the generators, of all kinds by name."""
+    from cloudarena.scenarios import kinds
+
+    found: dict[str, list[Known]] = {}
+    for kind in kinds().values():
+        for name, source in kind.sources.items():
+            if source.is_generator if generators else source.reads_files:
+                found.setdefault(name, []).append(Known(kind, source))
+    return found
+
+
+def find_source(found: Mapping[str, list[Known]], name: str, kind: str | None) -> Known | None:
+    """The source of a name or another name of it; None if there is none.
+
+    Of a name that several kinds have, it is that of the kind, or of the only one that has no
+    other name.
+    """
+    for several in found.values():
+        for one in several:
+            if name in one.source.aliases:
+                return one
+    several = found.get(name, [])
+    if len(several) < 2:
+        return several[0] if several else None
+    names = [one.kind.name for one in several]
+    plain = [one for one in several if not one.source.aliases]
+    wanted = [one for one in several if one.kind.name == kind] if kind else plain
+    if kind and not wanted:
+        raise CloudarenaError(f"--kind: {kind!r} is not allowed: one of {', '.join(names)}")
+    if len(wanted) != 1:
+        raise CloudarenaError(f"--kind: is required: {name} is a format of {' and '.join(names)}")
+    return wanted[0]
+
+
+def _builders(verb: str) -> Mapping[str, Build]:
+    """The commands of a verb by name; a name of several kinds has a command for each."""
+    from cloudarena.cli.source_options import source_command
+
+    made: dict[str, Build] = {}
+    for name, several in known_sources(verb == "generate").items():
+        kinds = [one.kind.name for one in several] if len(several) > 1 else []
+        first = next((one for one in several if not one.source.aliases), several[0])
+        made[name] = partial(source_command, *first, name, verb, kinds)
+    return made
+
+
+def _other_builders(verb: str) -> Mapping[str, Build]:
+    """Commands that are not listed: other names, and those of a name for each kind."""
+    from cloudarena.cli.source_options import source_command
+
+    made: dict[str, Build] = {}
+    for name, several in known_sources(verb == "generate").items():
+        kinds = [one.kind.name for one in several] if len(several) > 1 else []
+        for one in several:
+            made[f"{name}@{one.kind.name}"] = partial(source_command, *one, name, verb, kinds)
+            for alias in one.source.aliases:
+                made[alias] = partial(source_command, *one, alias, verb)
+    return made
+
+
+class SourceGroup(Group):
+    """A verb whose commands are sources; ``--kind`` chooses among those of one name."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        verb = str(self.name)
+        self.commands = Commands(  # type: ignore[assignment]
+            partial(_builders, verb), partial(_other_builders, verb)
+        )
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Finds the command of a name, and of a kind if several have it."""
+        name, found = args[0], known_sources(self.name == "generate")
+        kind, asks_help = _option(args, "--kind"), {"--help", "-h"} & set(args)
+        if len(found.get(name, ())) > 1 and (kind or not asks_help):
+            known = find_source(found, name, kind)
+            assert known is not None
+            return name, self.commands[f"{name}@{known.kind.name}"], args[1:]
+        return super().resolve_command(ctx, args)
+
+
+def _option(words: Sequence[str], name: str) -> str | None:
+    """The value of an option on a command line that is not parsed yet."""
+    for at, word in enumerate(words):
+        if word == name:
+            return next(iter(words[at + 1 :]), "")
+        if word.startswith(f"{name}="):
+            return word.partition("=")[2]
+    return None
+
 
 app = typer.Typer(
     help="Look at, import and make workloads.",
@@ -60,24 +133,19 @@ app = typer.Typer(
     add_completion=False,
 )
 convert = typer.Typer(
-    help="Import a public trace, as Parquet.",
+    help="Import a public trace, as Parquet or JSON.",
     epilog="Example: cloudarena trace convert openb --pods openb_pod_list_default.csv --out openb",
-    cls=Group,
+    cls=SourceGroup,
     add_completion=False,
 )
 generate = typer.Typer(
-    help="Make a trace from a seed, as Parquet.",
+    help="Make a trace from a seed, as Parquet or JSON.",
     epilog="Example: cloudarena trace generate azure-like --vms 10000 --out azure-like-10k",
-    cls=Group,
+    cls=SourceGroup,
     add_completion=False,
 )
 app.add_typer(convert, name="convert")
 app.add_typer(generate, name="generate")
-for _kind in KINDS:
-    for _name, _command in _kind.CONVERTERS.items():
-        convert.command(_name)(_command)
-    for _name, _command in _kind.GENERATORS.items():
-        generate.command(_name)(_command)
 
 
 @app.command()
@@ -100,6 +168,9 @@ def describe(
             show_default="by what is in them",
         ),
     ] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="The kind, where several have a format of that name.")
+    ] = None,
     vmtable: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A table of VMs, with --readings.")
     ] = None,
@@ -115,13 +186,16 @@ def describe(
     Example: cloudarena trace describe Montage_100.dax workflow/demo --seed 1
     """
     figures = {
-        trace: _describe(trace, file_format, seed, list(overrides or ())) for trace in traces or ()
+        trace: _describe(trace, file_format, kind, seed, list(overrides or ()))
+        for trace in traces or ()
     }
     if (vmtable is None) != (readings is None):
         raise CloudarenaError("--vmtable and --readings go together")
     if vmtable is not None and readings is not None:
-        files = {"vmtable": vmtable, "readings": readings}
-        figures[str(vmtable)] = {NOT_IN_FILE: {}, **trace_vm.describe_files(files)}
+        files = find_source(known_sources(generators=False), "files", None)
+        assert files is not None
+        given = {"vmtable": vmtable, "readings": readings}
+        figures[str(vmtable)] = _figures(files, "files", given, seed)
     if not figures:
         raise CloudarenaError(
             "nothing to describe: give a file, a folder, a spec, or --vmtable and --readings"
@@ -133,56 +207,118 @@ def describe(
 
 
 def _describe(
-    trace: str, file_format: str | None, seed: int, overrides: list[str]
+    trace: str, file_format: str | None, kind: str | None, seed: int, overrides: list[str]
 ) -> dict[str, Any]:
     path = Path(trace)
     if path.is_dir():
-        return _describe_folder(path)
+        return _describe_folder(path, seed)
     if path.is_file() and path.suffix not in (".yaml", ".yml"):
-        return _describe_file(path, file_format, seed)
+        return _describe_file(path, file_format, kind, seed)
     from cloudarena.catalogue import load
 
     scenario = load(trace, overrides)
-    for kind in KINDS:
-        if scenario.kind.name == kind.KIND:
-            source = getattr(scenario.workload, "source", "")  # type: ignore[attr-defined]
-            return {
-                NOT_IN_FILE: kind.not_told(source, seed),
-                **kind.describe_scenario(scenario, seed),
-            }
-    raise CloudarenaError(f"{trace}: a {scenario.kind} scenario has no figures to show")
+    room = scenario.kind.room("sources")
+    if not hasattr(room, "describe"):
+        raise CloudarenaError(f"{trace}: a {scenario.kind} scenario has no figures to show")
+    return {
+        NOT_IN_FILE: dict(scenario.not_told(seed)),
+        **room.describe(scenario.load_workload(seed), scenario),
+    }
 
 
-def _describe_folder(folder: Path) -> dict[str, Any]:
+def _figures(known: Known, name: str, given: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """The figures of a trace in files."""
+    from cloudarena.cli.source_options import make_source
+
+    source = make_source(known.source, name, given)
+    scan = source.scan(seed)
+    figures = known.kind.room("sources").describe(scan.workload)
+    counts = scan.counts if source.shows_counts else {}
+    return {NOT_IN_FILE: dict(source.not_told(seed)), **figures, **counts}
+
+
+def _canonical() -> Iterator[tuple[Known, str]]:
+    """The sources that read the canonical format of their kind."""
+    for name, several in known_sources(generators=False).items():
+        for known in several:
+            if known.source.canonical:
+                yield known, name
+
+
+def _describe_folder(folder: Path, seed: int) -> dict[str, Any]:
     """The figures of the trace whose files lie in a folder."""
-    for kind in KINDS:
+    for known, name in _canonical():
         # The endings from last to first, so that of two files the first ending wins.
         files = {
-            name: folder / (name + ending)
-            for name in kind.FILES
-            for ending in (("",) if Path(name).suffix else reversed(ENDINGS))
-            if (folder / (name + ending)).is_file()
+            field: folder / (file + ending)
+            for field, file in known.source.canonical.items()
+            for ending in (("",) if Path(file).suffix else reversed(ENDINGS))
+            if (folder / (file + ending)).is_file()
         }
-        if len(files) == len(kind.FILES):
-            return {NOT_IN_FILE: {}, **kind.describe_files(files)}
-    known = "; ".join(f"{' and '.join(kind.FILES)} for {kind.KIND}" for kind in KINDS)
-    raise TraceError(f"{folder}: is not a trace: needed are files ({', '.join(ENDINGS)}): {known}")
+        if len(files) == len(known.source.canonical):
+            return _figures(known, name, files, seed)
+    needed = "; ".join(
+        f"{' and '.join(known.source.canonical.values())} for {known.kind}"
+        for known, _ in _canonical()
+    )
+    raise TraceError(f"{folder}: is not a trace: needed are files ({', '.join(ENDINGS)}): {needed}")
 
 
-def _describe_file(file: Path, file_format: str | None, seed: int) -> dict[str, Any]:
+def _describe_file(
+    file: Path, file_format: str | None, kind: str | None, seed: int
+) -> dict[str, Any]:
     """The figures of a trace as it was published."""
-    from cloudarena.workloads.formats import recognise
+    found = {
+        name: single
+        for name, several in known_sources(generators=False).items()
+        if (single := [known for known in several if _path_field(known.source)])
+    }
+    known: Known | None
+    if file_format is not None:
+        known = find_source(found, file_format, kind)
+        if known is None:
+            raise CloudarenaError(
+                f"--format: {file_format!r} is not allowed: one of {', '.join(found)}"
+            )
+    else:
+        known = _recognised(file, found, kind)
+        if known is None:
+            raise TraceError(
+                f"{file}: is of no known format: give --format, one of {', '.join(found)}"
+            )
+    field, is_list = _path_field(known.source) or ("path", False)
+    given = {field: [file] if is_list else file}
+    return _figures(known, known.source.names()[0], given, seed)
 
-    describers = {name: (kind, one) for kind in KINDS for name, one in kind.DESCRIBERS.items()}
-    name = file_format or recognise(file)
-    if name is None:
-        raise TraceError(
-            f"{file}: is of no known format: give --format, one of {', '.join(describers)}"
-        )
-    if name not in describers:
-        raise CloudarenaError(f"--format: {name!r} is not allowed: one of {', '.join(describers)}")
-    kind, describer = describers[name]
-    return {NOT_IN_FILE: kind.not_told(name, seed), **describer(file, seed)}
+
+def _recognised(file: Path, found: Mapping[str, list[Known]], kind: str | None) -> Known | None:
+    """The source whose format a file has, by its name or by how it begins."""
+    from cloudarena.contract.source import Beginning
+
+    each = [
+        known
+        for several in found.values()
+        for known in several
+        if kind is None or known.kind.name == kind
+    ]
+    stem = file.name.partition(".")[0]
+    for known in each:
+        if [stem] == list(known.source.canonical.values()):
+            return known
+    beginning = Beginning(file)
+    # Of kinds that take the same file, the first by name: jobs before vm and workflow.
+    each.sort(key=lambda known: known.kind.name)
+    return next((known for known in each if known.source.recognises(beginning)), None)
+
+
+def _path_field(source: type[Source]) -> tuple[str, bool] | None:
+    """The only required field of a source, if it is a path or a list of paths, and which."""
+    required = [
+        name
+        for name, info in source.model_fields.items()
+        if info.is_required() and name != "source"
+    ]
+    return (required[0], required[0] == "paths") if len(required) == 1 else None
 
 
 def _print_figures(figures: Mapping[str, Mapping[str, Any]]) -> None:

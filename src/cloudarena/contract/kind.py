@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cloudarena.contract.result import RecordLevel
     from cloudarena.contract.run import Run
     from cloudarena.contract.scenario import Scenario
+    from cloudarena.contract.source import Source
     from cloudarena.policies.book import PolicyBook
 
 ROOMS = (
@@ -121,6 +122,12 @@ class Kind:
         """The built-in policies."""
         found: PolicyBook = self.room("policies").POLICIES
         return found
+
+    @cached_property
+    def sources(self) -> dict[str, type[Source]]:
+        """Where work may come from, by name: the formats, the generators, and the spec itself."""
+        found: tuple[type[Source], ...] = getattr(self.room("sources"), "SOURCES", ())
+        return {name: source for source in found for name in source.names()}
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:

@@ -68,6 +68,14 @@ class Scenario(Spec):
         """The built-in policies that are compared when nobody names any."""
         return self.kind.policies.compared_names(self.facts)
 
+    def load_workload(self, seed: int) -> Any:
+        """The work of a seed, as the sources of the kind give it."""
+        raise NotImplementedError
+
+    def not_told(self, seed: int) -> Mapping[str, str]:
+        """The figures of its work that do not stand in its source, and where they come from."""
+        return {}
+
     def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
         """At least how many bytes a run takes, and the keys that decide it with their values."""
         return self.kind.memory_needs(self, record)

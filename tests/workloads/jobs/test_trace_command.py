@@ -5,7 +5,6 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from cloudarena.cli import trace_jobs
 from cloudarena.workloads.jobs.deeprm import deeprm
 from cloudarena.workloads.jobs.files import load_job_file
 
@@ -115,7 +114,7 @@ def test_generate_gives_what_the_function_gives(cloudarena, tmp_path):
     ("arguments", "message"),
     [
         (["generate", "alibaba-like", "--jobs", "0", "--out", "x"], "jobs: 0 is not allowed"),
-        (["generate", "deeprm", "--jobs", "1", "--rate", "2", "--out", "x"], "rate: 2 is not"),
+        (["generate", "deeprm", "--jobs", "1", "--rate", "2", "--out", "x"], "rate: 2.0 is not"),
         (["convert", "swf", "no.swf", "--out", "x"], "no.swf: does not exist"),
         (["convert", "jobs", "no.csv", "--out", "x"], "no.csv: does not exist"),
     ],
@@ -126,14 +125,6 @@ def test_mistakes(cloudarena, tmp_path, monkeypatch, arguments, message):
     assert (code, out) == (2, "")
     assert message in err
     assert not (tmp_path / "x").exists()
-
-
-def test_describe_a_scenario():
-    class Scenario:
-        def load_workload(self, seed):
-            return deeprm(5, seed)
-
-    assert trace_jobs.describe_scenario(Scenario(), 1)["jobs"] == 5
 
 
 def test_what_a_log_does_not_tell_is_marked(cloudarena, tmp_path):

@@ -9,8 +9,8 @@ import pytest
 from cloudarena import load
 from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.workloads import columns
-from cloudarena.workloads.vm.azure_v2 import convert_azure_v2, read_azure_v2
-from cloudarena.workloads.vm.files import read_vm_files
+from cloudarena.workloads.vm.azure_v2 import AzureV2, read_azure_v2
+from cloudarena.workloads.vm.files import read_vm_files, write_vm_files
 
 ROWS = (
     "v-late,sub-b,dep-b,900,1200,90,10,50,Interactive,4,8",
@@ -119,22 +119,19 @@ def test_a_sample_is_a_part_of_the_whole_with_the_same_numbers(files):
 
 def test_convert_writes_the_neutral_form_and_always_the_same(files, tmp_path):
     paths = files()
-    done = convert_azure_v2(*paths, tmp_path / "one")
-    assert (done.vms, done.dropped_rows) == (4, 2)
-    assert done.readings == (9, 1, 1, 0)
-    convert_azure_v2(*paths, tmp_path / "two")
     one, two = tmp_path / "one", tmp_path / "two"
+    source = AzureV2(source="azure-v2", vmtable=paths[0], readings=tuple(paths[1]))
+    for folder in (one, two):
+        scan = source.scan(0)
+        write_vm_files(scan.workload, folder)
+    counts = scan.counts
+    assert (counts["vms"], counts["dropped_rows"]) == (4, 2)
+    assert list(counts.values())[2:] == [9, 1, 1, 0]
     for name in ("vmtable.parquet", "readings.parquet"):
         assert (one / name).read_bytes() == (two / name).read_bytes()
     assert len(pq.read_table(one / "readings.parquet")) == 6
     neutral = read_vm_files(one / "vmtable.parquet", one / "readings.parquet")
     same(neutral, read_azure_v2(*paths))
-
-
-def test_a_failed_conversion_leaves_nothing(files, tmp_path):
-    with pytest.raises(TraceError):
-        convert_azure_v2(*files(readings=["0,v-first,0,much,1"]), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 GOOD = "v,s,d,0,600,1,1,1,Unknown,2,4"

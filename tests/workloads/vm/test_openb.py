@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from cloudarena import load
 from cloudarena.base.errors import SpecError, TraceError
-from cloudarena.workloads.vm.files import read_vm_files
-from cloudarena.workloads.vm.openb import convert_openb, read_openb
+from cloudarena.workloads.vm.files import read_vm_files, write_vm_files
+from cloudarena.workloads.vm.openb import Openb, read_openb
 
 HEADER = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
@@ -55,9 +56,10 @@ def test_another_length_of_ticks(pods):
 
 
 def test_convert_counts_what_it_skips(pods, tmp_path):
-    done = convert_openb(pods(*PODS), tmp_path / "out", cpu_percent=30)
-    assert done == (4, 2)
     out = tmp_path / "out"
+    scan = Openb(source="openb", path=pods(*PODS), cpu_percent=30).scan(0)
+    assert scan.counts == {"vms": 4, "skipped_pods": 2}
+    write_vm_files(scan.workload, out)
     again = read_vm_files(out / "vmtable.parquet", out / "readings.parquet")
     want = read_openb(pods(*PODS), cpu_percent=30)
     assert again.ids == want.ids
@@ -108,10 +110,9 @@ def test_lists_without_vms(pods, tmp_path):
 
 
 def test_parameters_are_checked(pods):
-    with pytest.raises(SpecError, match="cpu_percent: 101 is not allowed: from 0 to 100"):
-        read_openb(pods(*PODS), cpu_percent=101)
-    with pytest.raises(SpecError, match="tick_seconds: 0 is not allowed: more than 0"):
-        read_openb(pods(*PODS), tick_seconds=0)
+    for field, value in (("cpu_percent", 101), ("tick_seconds", 0)):
+        with pytest.raises(ValidationError, match=field):
+            Openb(source="openb", path=pods(*PODS), **{field: value})
 
 
 def test_as_the_workload_of_a_scenario(pods):

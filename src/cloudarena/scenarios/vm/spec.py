@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -173,6 +174,10 @@ class VmScenario(Scenario):
         """The rack of each machine: racks are filled in order, as evenly as can be."""
         machines = np.arange(self.machine_count, dtype=np.int64)
         return machines * self.hierarchy.all_racks // self.machine_count
+
+    def not_told(self, seed: int) -> Mapping[str, str]:
+        """What the source of its work does not tell."""
+        return self.workload.not_told(seed)
 
     def load_workload(self, seed: int) -> VmWorkload:
         """The VMs of a seed. The last workload is kept, for the next policy on it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -115,6 +116,11 @@ class WorkflowScenario(Scenario):
     def node_count(self) -> int:
         """How many NUMA nodes there are."""
         return sum(kind.numa_nodes.count for kind, _ in self.servers)
+
+    def not_told(self, seed: int) -> Mapping[str, str]:
+        """What the source of its work does not tell."""
+        assert not isinstance(self.workload, tuple)  # a list has become a source
+        return self.workload.not_told(seed)
 
     def load_workload(self, seed: int) -> WorkflowWorkload:
         """The workflows of a seed."""

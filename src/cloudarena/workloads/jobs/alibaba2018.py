@@ -21,18 +21,22 @@ million rows is in memory.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import AfterValidator
 
 from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
+from cloudarena.contract.source import Beginning
 from cloudarena.workloads.columns import NUMBER, WORD, read_batches
 from cloudarena.workloads.jobs.columns import TERMINATED, JobWorkload, assemble
 from cloudarena.workloads.jobs.graph import parent_lists, task_levels
 from cloudarena.workloads.jobs.names import edges_by_name
+from cloudarena.workloads.jobs.source import NOBODY, Trace
 
 NAMES = (
     "task_name",
@@ -72,6 +76,36 @@ class Reading(NamedTuple):
     impossible_rows: int
     dropped_parents: int
     jobs_in_circles: int
+
+
+Status = Annotated[str | None, AfterValidator(lambda word: None if word == "any" else word)]
+"""The status of the tasks that are taken; None takes all."""
+
+
+def is_batch_task(beginning: Beginning) -> bool:
+    """Whether a file is such a table: task, count, job, type, status, times and plans."""
+    cells = beginning.cells
+    return len(cells) == len(NAMES) and cells[1].isdigit() and cells[4].isalpha()
+
+
+class Alibaba2018(Trace):
+    """The table batch_task of Alibaba's trace of 2018, CSV without header."""
+
+    untold: ClassVar[Mapping[str, str]] = NOBODY
+    example = "batch_task.csv --jobs 1000 --out alibaba-2018"
+
+    source: Literal["alibaba-2018"]
+    status: Status = TERMINATED
+    """Takes tasks of this status; null, or any, takes all."""
+
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """By nine cells without a header."""
+        return is_batch_task(beginning)
+
+    def read(self) -> tuple[JobWorkload, Reading]:
+        """All jobs of the file, and what was left out."""
+        return scan_alibaba2018(self.path, self.status)
 
 
 def load_alibaba2018(path: Path, status: str | None = STATUS) -> JobWorkload:

@@ -28,12 +28,15 @@ duration is a mean of whole seconds over the instances, as in the list. There ar
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.jobs.columns import JobWorkload, assemble
 from cloudarena.workloads.jobs.draws import check_parameters
+from cloudarena.workloads.jobs.source import Generator, Rate
 
 TASKS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 20, 25, 30, 33, 40, 55, 156)
 TASKS_SHARE = (
@@ -108,6 +111,21 @@ GAP = (
     *(16.3, 33.8),
 )
 """Quantiles of the gaps between jobs, in units of the mean gap of the hour."""
+
+
+class AlibabaLike(Generator):
+    """Jobs like Alibaba's batch jobs of 2017, at any size."""
+
+    bytes_per_job: ClassVar[float] = 2600.0
+    example = "--jobs 1000 --out alibaba-like-1000"
+
+    source: Literal["alibaba-like"]
+    rate: Rate = 1.0
+    """How many times as fast as in the trace they arrive."""
+
+    def draw(self, seed: int) -> JobWorkload:
+        """Draws the jobs of a seed."""
+        return alibaba_like(self.jobs, seed, self.rate)
 
 
 def alibaba_like(jobs: int, seed: int, rate: float = 1.0) -> JobWorkload:

@@ -23,7 +23,7 @@ import gzip
 import json
 from array import array
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,10 @@ from numpy.typing import NDArray
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import UNREADABLE
+from cloudarena.contract.source import Beginning
 from cloudarena.workloads.columns import not_allowed
 from cloudarena.workloads.jobs.columns import JobWorkload, assemble
+from cloudarena.workloads.jobs.source import Trace
 
 TYPES = (
     "SUBMIT",
@@ -74,6 +76,27 @@ class _Events(NamedTuple):
     request: NDArray[np.float64]
     collection: NDArray[np.int64]
     number: NDArray[np.int64]
+
+
+class Borg2019(Trace):
+    """InstanceEvents of Google's Borg trace of 2019, JSON lines."""
+
+    example = "instance_events.json.gz --out borg"
+
+    source: Literal["borg-2019"]
+
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """By the first event."""
+        try:
+            first = json.loads(next(iter(beginning.text.splitlines()), ""))
+        except ValueError:
+            return False
+        return isinstance(first, dict) and "collection_id" in first
+
+    def read(self) -> tuple[JobWorkload, Reading]:
+        """All jobs of the file, and what was left out."""
+        return scan_borg(self.path)
 
 
 def load_borg(path: Path) -> JobWorkload:

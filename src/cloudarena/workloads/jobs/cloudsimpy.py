@@ -17,18 +17,21 @@ from __future__ import annotations
 
 import csv
 import gzip
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import UNREADABLE
+from cloudarena.contract.source import Beginning
 from cloudarena.workloads.arrays import writable
 from cloudarena.workloads.columns import NUMBER, TEXT, check, is_parquet, read_columns
 from cloudarena.workloads.jobs.columns import JobWorkload, assemble, task_rules, tidy_ids
 from cloudarena.workloads.jobs.names import edges_by_name
+from cloudarena.workloads.jobs.source import NOBODY, Trace
 
 TYPES = {
     "submit_time": NUMBER,
@@ -50,6 +53,24 @@ class Reading(NamedTuple):
     jobs: int
     tasks: int
     dropped_parents: int
+
+
+class CloudSimPy(Trace):
+    """CloudSimPy's list of jobs, such as Alibaba's of 2017; text ids may tell a DAG."""
+
+    untold: ClassVar[Mapping[str, str]] = NOBODY
+    example = "jobs.csv --out alibaba-2017"
+
+    source: Literal["cloudsimpy-csv"]
+
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """By the names of its columns."""
+        return {"job_id", "instances_num"} <= set(beginning.cells)
+
+    def read(self) -> tuple[JobWorkload, Reading]:
+        """All jobs of the file, and what was left out."""
+        return scan_cloudsimpy(self.path)
 
 
 def load_cloudsimpy(path: Path) -> JobWorkload:

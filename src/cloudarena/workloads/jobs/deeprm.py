@@ -9,17 +9,39 @@ on average. A step is a second, unless the caller says otherwise.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from pydantic import Field
 
 from cloudarena.base.errors import SpecError
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.jobs.columns import JobWorkload
 from cloudarena.workloads.jobs.draws import check_parameters, single_task_jobs
+from cloudarena.workloads.jobs.source import Generator, Seconds
 
 RATE = 0.7
 SHORT_SHARE = 0.8
 SHORT, LONG = (1, 3), (10, 15)
 DOMINANT, OTHER = (5, 10), (1, 2)
+
+
+class DeepRm(Generator):
+    """DeepRM's Bernoulli mix of short and long jobs, each hungry for cpu or for memory."""
+
+    example = "--jobs 35 --out deeprm"
+
+    source: Literal["deeprm"]
+    rate: float = Field(RATE, ge=1e-6, le=1)
+    """The probability of a job in a step."""
+    short_share: float = Field(SHORT_SHARE, ge=0, le=1)
+    """The share of short jobs."""
+    step_seconds: Seconds = 1.0
+    """The length of a step."""
+
+    def draw(self, seed: int) -> JobWorkload:
+        """Draws the jobs of a seed."""
+        return deeprm(self.jobs, seed, self.rate, self.short_share, self.step_seconds)
 
 
 def deeprm(

@@ -19,8 +19,9 @@ for both. Memory, disk and gpu have the unit that the machines of the scenario h
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from cloudarena.base.arrow import pa, pc, pq
 from cloudarena.base.errors import TraceError, nearest
 from cloudarena.base.files import written_folder
+from cloudarena.contract.source import Beginning
 from cloudarena.workloads.arrays import codes, plain, writable
 from cloudarena.workloads.columns import (
     NUMBER,
@@ -47,6 +49,7 @@ from cloudarena.workloads.jobs.columns import (
     tidy_ids,
 )
 from cloudarena.workloads.jobs.names import find_parents
+from cloudarena.workloads.jobs.source import Trace
 
 TYPES: dict[str, ColumnType] = {
     "job": TEXT,
@@ -67,6 +70,36 @@ OPTIONAL_TYPES = {
 }
 COLUMN_OF = {"duration": "duration_s", "estimate": "estimate_s"}
 GANG = {"true": True, "1": True, "false": False, "0": False, "": False}
+
+
+class JobFile(Trace):
+    """A job trace in neutral form, checked and sorted: the table that trace convert writes."""
+
+    aliases = ("jobs",)
+    untold: ClassVar[Mapping[str, str]] = {}
+    canonical: ClassVar[Mapping[str, str]] = {"path": "jobs"}
+    example = "my-jobs.csv --out my-trace"
+
+    source: Literal["file"]
+
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """By the names of its columns; Parquet is taken for such a table."""
+        return beginning.data.startswith(b"PAR1") or {"job", "task", "duration_s"} <= set(
+            beginning.cells
+        )
+
+    def read(self) -> tuple[JobWorkload, Reading]:
+        """All jobs of the file, and how many there are."""
+        workload = load_job_file(self.path)
+        return workload, Reading(len(workload.submit), len(workload.instances))
+
+
+class Reading(NamedTuple):
+    """What is in a table."""
+
+    jobs: int
+    tasks: int
 
 
 def load_job_file(path: Path) -> JobWorkload:
@@ -116,10 +149,14 @@ def load_job_file(path: Path) -> JobWorkload:
     )
 
 
-def write_job_files(workload: JobWorkload, folder: Path) -> None:
-    """Writes ``jobs.parquet`` into a folder."""
+def write_job_files(
+    workload: JobWorkload, folder: Path, texts: Mapping[str, str] | None = None
+) -> None:
+    """Writes ``jobs.parquet`` into a folder, and texts beside it, by name."""
     table = job_table(workload)
     with written_folder(folder) as draft:
+        for name, text in (texts or {}).items():
+            (draft / name).write_text(text, encoding="utf-8")
         pq.write_table(table, draft / "jobs.parquet", compression="zstd")
 
 

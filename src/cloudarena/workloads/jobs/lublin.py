@@ -21,15 +21,18 @@ drawn apart (see ``estimates``).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.jobs.columns import JobWorkload
 from cloudarena.workloads.jobs.draws import check_parameters, gamma_below, single_task_jobs
+from cloudarena.workloads.jobs.estimates import EstimateModel
+from cloudarena.workloads.jobs.source import Generator, Rate
 
 LONGEST_LOG_RUN, LONGEST_LOG_GAP = 12.0, 13.0
 HALF_HOURS, HALF_HOUR = 48, 1800.0
@@ -78,6 +81,26 @@ LAWS = {
     ),
 }
 """Jobs without distinction, as the program draws them when it is not told types; the two types."""
+
+
+class LublinFeitelson(Generator):
+    """Rigid parallel jobs by the model of Lublin and Feitelson (2003)."""
+
+    example = "--jobs 5000 --out lublin"
+
+    source: Literal["lublin-feitelson"]
+    processors: int = Field(128, ge=32, le=2**20)
+    """The size of the machine."""
+    kind: Literal["all", "batch", "interactive"] = "all"
+    """Which jobs: all, batch or interactive."""
+    rate: Rate = 1.0
+    """How many times as fast as published they arrive."""
+    estimates: EstimateModel = "modal"
+    """What is said about run times beforehand: exact, modal or factor."""
+
+    def draw(self, seed: int) -> JobWorkload:
+        """Draws the jobs of a seed."""
+        return lublin_feitelson(self.jobs, seed, self.processors, self.kind, self.rate)
 
 
 def lublin_feitelson(

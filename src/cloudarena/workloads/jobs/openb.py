@@ -1,6 +1,6 @@
 """The pod lists of Alibaba's GPU cluster of 2023 (openb, gpu-v2023) as jobs.
 
-The file is that of ``openb``, where pods are VMs. Here a pod is a job of one task of one instance
+The file is read by ``pods``. A pod is a job of one task of one instance
 that holds cpu_milli / 1000 cpus, memory_mib / 1024 GB of memory and num_gpu * gpu_milli / 1000
 GPUs (gpu_milli is the share of each: 1000 unless a single GPU is shared).
 
@@ -14,20 +14,41 @@ GPUs (gpu_milli is the share of each: 1000 unless a single GPU is shared).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError
-from cloudarena.workloads.arrays import first_of_each, writable
-from cloudarena.workloads.columns import NUMBER, check, read_columns
+from cloudarena.contract.source import Beginning
+from cloudarena.workloads.columns import check
 from cloudarena.workloads.jobs.columns import JobWorkload, assemble, task_rules
-from cloudarena.workloads.vm.openb import UNUSED_TYPES, USED_TYPES
+from cloudarena.workloads.jobs.source import Trace
+from cloudarena.workloads.pods import is_pod_list, read_pods
 
-OPTIONAL_TYPES = {**UNUSED_TYPES, "num_gpu": NUMBER, "gpu_milli": NUMBER, "scheduled_time": NUMBER}
 COLUMN_OF = {"cpu": "cpu_milli", "memory": "memory_mib", "gpu": "num_gpu * gpu_milli"}
+
+
+class Openb(Trace):
+    """A list of pods of Alibaba's gpu-v2023 (openb), each a job of one instance."""
+
+    aliases = ("openb-jobs",)
+    arguments = ()
+    option_names: ClassVar[Mapping[str, str]] = {"path": "pods"}
+    example = "--kind jobs --pods openb_pod_list_default.csv --out openb"
+
+    source: Literal["openb"]
+
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """By the names of its columns."""
+        return is_pod_list(beginning)
+
+    def read(self) -> tuple[JobWorkload, Reading]:
+        """All jobs of the list, and which pods are none."""
+        return scan_openb_jobs(self.path)
 
 
 class Reading(NamedTuple):
@@ -45,37 +66,21 @@ def load_openb_jobs(path: Path) -> JobWorkload:
 
 def scan_openb_jobs(path: Path) -> tuple[JobWorkload, Reading]:
     """Reads a list of pods as jobs, and says what was left out."""
-    pods = read_columns(path, USED_TYPES, OPTIONAL_TYPES)
-    if len(pods) == 0:
-        raise TraceError(f"{path}: has no pods")
-    numbers = {
-        name: writable(pods[name])
-        for name, kind in {**USED_TYPES, **OPTIONAL_TYPES}.items()
-        if kind == NUMBER and name in pods.column_names
-    }
-    for name in ("cpu_milli", "memory_mib", "creation_time", "num_gpu", "gpu_milli"):
-        values = numbers.setdefault(name, np.zeros(len(pods)))
-        good = (values >= 0) & np.isfinite(values)
-        check(path, name, values, good, "a number, at least 0")
+    names, _, numbers = read_pods(path, ("num_gpu", "gpu_milli", "scheduled_time"))
+    pods = len(names)
     created, end = numbers["creation_time"], numbers["deletion_time"]
     start = numbers.get("scheduled_time", created)
     # An empty cell is read as NaN: the pod was not scheduled, or not deleted.
-    good = np.isnan(start) | ((start >= 0) & np.isfinite(start))
-    check(path, "scheduled_time", start, good, "a number, at least 0")
-    good = np.isnan(end) | ((end >= created) & np.isfinite(end))
-    check(path, "deletion_time", end, good, "a number, at least creation_time")
-    names = pods["name"].combine_chunks()
-    check(path, "name", np.array(names), first_of_each(names), "each pod once")
-
     latest = max(np.nanmax(times, initial=0.0) for times in (created, start, end))
     end = np.where(np.isnan(end), latest, end)
     ran = end >= start
     duration = np.where(ran, np.maximum(end - start, 1.0), 1.0)
-    demand = np.zeros((len(pods), 4))
+    none = np.zeros(pods)
+    demand = np.zeros((pods, 4))
     demand[:, 0] = numbers["cpu_milli"] / 1000.0
     demand[:, 1] = numbers["memory_mib"] / 1024.0
-    demand[:, 3] = numbers["num_gpu"] * numbers["gpu_milli"] / 1000.0
-    ones = np.ones(len(pods), np.int64)
+    demand[:, 3] = numbers.get("num_gpu", none) * numbers.get("gpu_milli", none) / 1000.0
+    ones = np.ones(pods, np.int64)
     for rule in task_rules(ones, demand, duration, duration):
         name = COLUMN_OF.get(rule.name, "deletion_time")
         check(path, name, rule.values, rule.good, rule.allowed)

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import gzip
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,10 @@ from numpy.typing import NDArray
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import UNREADABLE
+from cloudarena.contract.source import Beginning
 from cloudarena.workloads.columns import not_allowed
 from cloudarena.workloads.jobs.columns import JobWorkload, assemble, task_rules
+from cloudarena.workloads.jobs.source import NO_EDGES, Trace
 
 FIELDS = (
     "job number",
@@ -71,6 +73,27 @@ class Reading(NamedTuple):
     jobs: int
     skipped_jobs: int
     partial_lines: int
+
+
+class Swf(Trace):
+    """A log of the Parallel Workloads Archive in Standard Workload Format."""
+
+    untold: ClassVar[Mapping[str, str]] = {
+        "gang_tasks": "set: the processors of a job start together",
+        **NO_EDGES,
+    }
+    example = "SDSC-SP2-1998-4.2-cln.swf.gz --out sdsc-sp2"
+
+    source: Literal["swf"]
+
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """By a comment, or by the name of the file."""
+        return beginning.text.startswith(";") or ".swf" in beginning.path.suffixes
+
+    def read(self) -> tuple[JobWorkload, Reading]:
+        """All jobs of the file, and what was left out."""
+        return scan_swf(self.path)
 
 
 def load_swf(path: Path) -> JobWorkload:

@@ -22,7 +22,7 @@ the work. The job's id is its number; a task's id is that of the stage, from 1.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.jobs.columns import JobWorkload, assemble
 from cloudarena.workloads.jobs.draws import check_parameters
+from cloudarena.workloads.jobs.source import Generator, Seconds
 
 TEMPLATES = 22
 SIZES_GB = (2.0, 5.0, 10.0, 20.0, 50.0, 80.0, 100.0)
@@ -54,6 +55,21 @@ class Template(NamedTuple):
     instances: NDArray[np.float64]
     duration: NDArray[np.float64]
     memory: NDArray[np.float64]
+
+
+class TpchLike(Generator):
+    """Stage DAGs like those of TPC-H queries on Spark, of several sizes."""
+
+    bytes_per_job: ClassVar[float] = 4000.0
+    example = "--jobs 200 --out tpch"
+
+    source: Literal["tpch-like"]
+    mean_gap: Seconds = MEAN_GAP
+    """Seconds between jobs on average."""
+
+    def draw(self, seed: int) -> JobWorkload:
+        """Draws the jobs of a seed."""
+        return tpch_like(self.jobs, seed, self.mean_gap)
 
 
 def tpch_like(jobs: int, seed: int, mean_gap: float = MEAN_GAP) -> JobWorkload:

@@ -13,13 +13,17 @@ one size and category, within minutes, for about as long.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import SpecError
+from cloudarena.base.memory import check_memory
+from cloudarena.contract.source import Scan, Source
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.quotas import (
     deal_to_groups,
@@ -27,7 +31,14 @@ from cloudarena.workloads.quotas import (
     quota_counts,
     strata_by_group,
 )
-from cloudarena.workloads.vm.columns import TICKS_PER_DAY, VmWorkload, offsets
+from cloudarena.workloads.vm.columns import (
+    MOST_VMS,
+    READING_BYTES,
+    TICKS_PER_DAY,
+    VmWorkload,
+    offsets,
+)
+from cloudarena.workloads.vm.readings import LAST_TICK, MOST_READINGS
 
 MONTH_TICKS = 8638
 CONCURRENT_SHARE = 835.7 / 10_000
@@ -70,6 +81,54 @@ DEPLOYMENT_SPREAD_TICKS = 0.5
 LIFETIME_CORRELATION = 0.75
 """The correlation of the logarithms of lifetimes within a deployment."""
 VMS_PER_SUBSCRIPTION = 15
+
+
+class AzureLike(Source):
+    """VMs like those of Azure's trace of 2019, at any size."""
+
+    is_generator = True
+    reads_files = False
+    example = "--vms 10000 --seed 0 --out azure-like-10k"
+
+    source: Literal["azure-like"]
+    vms: int = Field(ge=1, le=MOST_VMS)
+    """How many VMs arrive."""
+    concurrent: float | None = Field(None, gt=0, le=MOST_VMS)
+    """How many are alive on average; 8.4 % by default."""
+    cpu_percent: float = Field(CPU_PERCENT, gt=1, le=50)
+    """The mean CPU reading."""
+    ticks: int = Field(MONTH_TICKS, ge=2, le=LAST_TICK)
+    """The length; a month by default."""
+
+    @model_validator(mode="after")
+    def _room(self) -> AzureLike:
+        """Each VM has a reading for each tick of its life."""
+        readings = self._alive * self.ticks
+        if readings > MOST_READINGS:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"ticks: {self.ticks} is not allowed: {self._alive:g} VMs at a time have "
+                f"{readings:.2g} readings, and at most {MOST_READINGS:,} can be kept",
+            )
+        return self
+
+    @property
+    def _alive(self) -> float:
+        """How many VMs there are at a time."""
+        return self.concurrent or CONCURRENT_SHARE * self.vms
+
+    def load(self, seed: int) -> VmWorkload:
+        """Draws the VMs of a seed."""
+        check_memory(
+            READING_BYTES * self._alive * self.ticks,
+            f"workload.vms: {self.vms} over {self.ticks} ticks",
+        )
+        return generate(self.vms, seed, self.concurrent, self.cpu_percent, self.ticks)
+
+    def scan(self, seed: int) -> Scan:
+        """Draws the VMs of a seed, and counts them."""
+        workload = self.load(seed)
+        return Scan(workload, {"vms": self.vms, "readings": len(workload.readings)})
 
 
 class Arrivals(NamedTuple):

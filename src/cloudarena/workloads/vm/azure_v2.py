@@ -16,24 +16,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
+from cloudarena.contract.source import Scan, Source, SpecPath
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.arrays import codes, first_of_each, writable
 from cloudarena.workloads.columns import NUMBER, TEXT, WHOLE, WORD, not_allowed, place, read_batches
 from cloudarena.workloads.vm.columns import (
     LARGEST_SIZE,
+    MOST_VMS,
     SMALLEST_SIZE,
     VmWorkload,
     fill_gaps,
     offsets,
 )
-from cloudarena.workloads.vm.files import write_vm_files
 from cloudarena.workloads.vm.readings import (
     FINE,
     LAST_TICK,
@@ -75,6 +77,37 @@ CATEGORY_CODES = {"Delay-insensitive": 0.0, "Interactive": 1.0, "Unknown": 2.0}
 OPEN_BUCKETS = {"vmcorecountbucket": {">24": 32.0}, "vmmemorybucket": {">64": 128.0}}
 
 
+class AzureV2(Source):
+    """AzurePublicDatasetV2: its vmtable and its readings, CSV without header or .csv.gz.
+
+    A folder of readings stands for the CSVs in it.
+    """
+
+    tick_seconds: ClassVar[float] = TICK_SECONDS
+    arguments = ()
+    example = "--vmtable vmtable.csv.gz --readings cpu/ --out azure"
+
+    source: Literal["azure-v2"]
+    vmtable: SpecPath
+    """The table of VMs, CSV or .csv.gz."""
+    readings: tuple[SpecPath, ...] = Field(min_length=1)
+    """Readings: files, or folders of files."""
+    vms: int | None = Field(None, ge=1, le=MOST_VMS)
+    """Takes a sample of so many VMs."""
+    seed: int = Field(0, ge=0, le=2**63 - 1)
+    """Decides which VMs are in the sample."""
+
+    def load(self, seed: int) -> VmWorkload:
+        """Reads the files; a sample is the same for every seed of a run."""
+        return read_azure_v2(self.vmtable, self.readings, self.vms, self.seed)
+
+    def scan(self, seed: int) -> Scan:
+        """Reads the files, and says what was dropped."""
+        workload, done = _scan(self.vmtable, self.readings, self.vms, self.seed)
+        counts = {"vms": done.vms, "dropped_rows": done.dropped_rows}
+        return Scan(workload, {**counts, **done.readings._asdict()})
+
+
 class Conversion(NamedTuple):
     """What became of a trace: its VMs, its readings, and what was left out."""
 
@@ -98,15 +131,6 @@ def read_azure_v2(
     workload, _ = _scan(vmtable, readings, vms, seed)
     fill_gaps(workload.first_reading, workload.lifetime, workload.readings)
     return workload
-
-
-def convert_azure_v2(
-    vmtable: Path, readings: Sequence[Path], folder: Path, vms: int | None = None, seed: int = 0
-) -> Conversion:
-    """Writes the trace, or a sample of it, in the neutral form into a folder."""
-    workload, conversion = _scan(vmtable, readings, vms, seed)
-    write_vm_files(workload, folder)
-    return conversion
 
 
 def readings_files(paths: Iterable[Path]) -> list[Path]:

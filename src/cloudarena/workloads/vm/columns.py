@@ -13,6 +13,9 @@ from cloudarena.engine.deferred import deferred
 CATEGORIES = ("delay-insensitive", "interactive", "unknown")
 """The categories of Azure's trace, by their number in the neutral form."""
 
+MOST_VMS = 10_000_000
+"""Four times all VMs of Azure's trace of 2019."""
+READING_BYTES = 8.0
 TICKS_PER_DAY = 288
 """Ticks of five minutes, as Azure's trace has them."""
 

@@ -17,19 +17,28 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import yaml
 from numpy.typing import NDArray
+from pydantic import Field
 
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import UNREADABLE
+from cloudarena.contract.source import Scan, Source, SpecPath
 from cloudarena.workloads.columns import not_allowed, place
 from cloudarena.workloads.vm.columns import VmWorkload, fill_gaps
 from cloudarena.workloads.vm.files import checked_vms
-from cloudarena.workloads.vm.readings import FINE, NEGATIVE_TIME, ReadingBoard, ReadingCounts
+from cloudarena.workloads.vm.maro_config import read_config
+from cloudarena.workloads.vm.readings import (
+    FINE,
+    LAST_TICK,
+    NEGATIVE_TIME,
+    ReadingBoard,
+    ReadingCounts,
+)
 
 HEADER = struct.Struct("<4sbIQIQQQQqq")
 MAGIC, ONE_TABLE, VERSION = b"MARO", 1, 100
@@ -47,6 +56,63 @@ VMTABLE = {
 """The columns of the neutral form, and what MARO calls them."""
 READINGS = ("timestamp", "vm_id", "cpu_utilization")
 ROWS_AT_ONCE = 2**20
+
+
+MONTH_TICKS = 8638
+WRITTEN = {"source": "files", "vmtable": "vmtable.parquet", "readings": "readings.parquet"}
+"""The workload of a scenario that lies beside the trace."""
+
+
+class Maro(Source):
+    """Binary files of MARO's vm_scheduling; a folder of readings stands for the files in it."""
+
+    arguments = ()
+
+    source: Literal["maro"]
+    vmtable: SpecPath
+    readings: tuple[SpecPath, ...] = Field(min_length=1)
+
+    @classmethod
+    def command(cls) -> type[Source]:
+        """A topology may say which files there are."""
+        return MaroTopology
+
+    def load(self, seed: int) -> VmWorkload:
+        """Reads the files; a trace is the same for every seed."""
+        return read_maro(self.vmtable, self.readings)
+
+
+class MaroTopology(Source):
+    """A topology and binary trace of MARO's vm_scheduling, as a scenario and a trace."""
+
+    arguments = ()
+    example = "--config config.yml --out azure-10k"
+
+    source: Literal["maro"]
+    config: SpecPath | None = None
+    """A config.yml: its machines, rules, prices, files."""
+    vmtable: SpecPath | None = None
+    """vmtable.bin, if not the config's."""
+    readings: tuple[SpecPath, ...] = ()
+    """Readings, if not the config's: .bin files or folders."""
+    ticks: int = Field(MONTH_TICKS, ge=1, le=LAST_TICK)
+    """How long a scenario of the config runs."""
+
+    def scan(self, seed: int) -> Scan:
+        """Reads config and files."""
+        topology = None if self.config is None else read_config(self.config, self.ticks)
+        table = self.vmtable or (topology.vmtable if topology else None)
+        files = self.readings or (topology.readings if topology else ())
+        if table is None or not files:
+            raise TraceError("which trace? Give --config, or --vmtable and --readings")
+        specs = {"scenario.yaml": {**topology.spec, "workload": WRITTEN}} if topology else {}
+        workload, counts = scan_maro(table, files)
+        return Scan(
+            workload,
+            {"vms": len(workload.created), **counts._asdict()},
+            specs,
+            topology.notes if topology else (),
+        )
 
 
 class _Description(yaml.SafeLoader):

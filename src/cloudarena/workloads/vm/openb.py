@@ -1,7 +1,6 @@
 """The pod lists of Alibaba's GPU cluster of 2023 (openb, gpu-v2023) as VMs.
 
-A CSV with the header name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec, qos, pod_phase,
-creation_time, deletion_time, scheduled_time; times in seconds. A pod becomes a VM of
+The file is read by ``pods``. A pod becomes a VM of
 cpu_milli / 1000 cores and memory_mib / 1024 GB that lives from the tick in which it is created
 to the tick in which it is deleted, counted from the creation of the first pod; without a
 deletion time it lives to the last tick of the trace.
@@ -18,40 +17,62 @@ What a VM trace has and this one has not is set by rule:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from cloudarena.base.arrow import pa
-from cloudarena.base.errors import SpecError, TraceError
-from cloudarena.workloads.arrays import first_of_each, writable
-from cloudarena.workloads.columns import NUMBER, TEXT, check, read_columns
+from cloudarena.base.errors import TraceError
+from cloudarena.contract.source import Beginning, Scan, Source, SpecPath
+from cloudarena.workloads.columns import check
+from cloudarena.workloads.pods import is_pod_list, read_pods
 from cloudarena.workloads.vm.columns import CATEGORIES, VmWorkload, offsets
-from cloudarena.workloads.vm.files import write_vm_files
 from cloudarena.workloads.vm.readings import LAST_TICK, check_room
 
-USED_TYPES = {
-    "name": TEXT,
-    "cpu_milli": NUMBER,
-    "memory_mib": NUMBER,
-    "qos": TEXT,
-    "creation_time": NUMBER,
-    "deletion_time": NUMBER,
-}
-UNUSED_TYPES = {
-    "num_gpu": None,
-    "gpu_milli": None,
-    "gpu_spec": None,
-    "pod_phase": None,
-    "scheduled_time": None,
-}
 CATEGORY_OF_QOS = {"LS": "interactive", "BE": "delay-insensitive"}
 
 TICK_SECONDS = 300.0
 CPU_PERCENT = 50.0
 """The reading of every VM in every tick, unless the user says otherwise."""
+CONSTANT = "set: every VM uses the same share of its cores, always"
+
+
+class Openb(Source):
+    """A list of pods of Alibaba's gpu-v2023 (openb) as VMs, with one constant CPU utilisation."""
+
+    arguments = ()
+    option_names: ClassVar[Mapping[str, str]] = {"path": "pods"}
+    example = "--pods openb_pod_list_default.csv --out openb"
+
+    source: Literal["openb"]
+    path: SpecPath
+    """The list of pods, CSV or .csv.gz."""
+    cpu_percent: float = Field(CPU_PERCENT, ge=0, le=100)
+    """How busy every VM is, always."""
+    tick_seconds: float = Field(TICK_SECONDS, ge=1e-6, le=1e7)
+    """The length of a tick."""
+
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """By the names of its columns."""
+        return is_pod_list(beginning)
+
+    def load(self, seed: int) -> VmWorkload:
+        """Reads the file; a trace is the same for every seed."""
+        return read_openb(self.path, self.tick_seconds, self.cpu_percent)
+
+    def scan(self, seed: int) -> Scan:
+        """Reads the file, and says how many pods cannot be VMs."""
+        workload, counts = scan_openb(self.path, self.tick_seconds, self.cpu_percent)
+        return Scan(workload, counts._asdict())
+
+    def not_told(self, seed: int) -> Mapping[str, str]:
+        """There are no readings, and categories follow from another column."""
+        return {"readings": CONSTANT, "cpu_percent_mean": CONSTANT, "categories": "set: by qos"}
 
 
 class Conversion(NamedTuple):
@@ -65,42 +86,21 @@ def read_openb(
     path: Path, tick_seconds: float = TICK_SECONDS, cpu_percent: float = CPU_PERCENT
 ) -> VmWorkload:
     """Reads a list of pods as VMs; pods without CPU or memory are left out."""
-    return _read(path, tick_seconds, cpu_percent)[0]
+    return scan_openb(path, tick_seconds, cpu_percent)[0]
 
 
-def convert_openb(
-    path: Path, folder: Path, tick_seconds: float = TICK_SECONDS, cpu_percent: float = CPU_PERCENT
-) -> Conversion:
-    """Writes a list of pods in the neutral form into a folder."""
-    workload, conversion = _read(path, tick_seconds, cpu_percent)
-    write_vm_files(workload, folder)
-    return conversion
-
-
-def _read(path: Path, tick_seconds: float, cpu_percent: float) -> tuple[VmWorkload, Conversion]:
-    if not tick_seconds > 0:
-        raise SpecError(f"tick_seconds: {tick_seconds:g} is not allowed: more than 0")
-    if not 0 <= cpu_percent <= 100:
-        raise SpecError(f"cpu_percent: {cpu_percent:g} is not allowed: from 0 to 100")
-    pods = read_columns(path, USED_TYPES, UNUSED_TYPES)
-    if len(pods) == 0:
-        raise TraceError(f"{path}: has no pods")
-    numbers = {name: writable(pods[name]) for name, kind in USED_TYPES.items() if kind == NUMBER}
-    for name in ("cpu_milli", "memory_mib", "creation_time"):
-        good = (numbers[name] >= 0) & np.isfinite(numbers[name])
-        check(path, name, numbers[name], good, "a number, at least 0")
+def scan_openb(
+    path: Path, tick_seconds: float = TICK_SECONDS, cpu_percent: float = CPU_PERCENT
+) -> tuple[VmWorkload, Conversion]:
+    """Reads a list of pods as VMs, and says how many were left out."""
+    names, qos, numbers = read_pods(path)
     start, end = numbers["creation_time"], numbers["deletion_time"]
-    # An empty cell is read as NaN: the pod was not deleted.
-    good = np.isnan(end) | ((end >= start) & np.isfinite(end))
-    check(path, "deletion_time", end, good, "a number, at least creation_time")
     begin = start.min()
     created = _ticks(start - begin, tick_seconds)
     latest = max(float(start.max()), float(np.nanmax(end, initial=0.0)))
     deleted = _ticks(np.where(np.isnan(end), latest, end) - begin, tick_seconds)
     check(path, "creation_time", start, created < LAST_TICK, f"less than {LAST_TICK} ticks")
     check(path, "deletion_time", end, deleted < LAST_TICK, f"less than {LAST_TICK} ticks")
-    names = pods["name"].combine_chunks()
-    check(path, "name", np.array(names), first_of_each(names), "each pod once")
 
     asking = np.flatnonzero((numbers["cpu_milli"] > 0) & (numbers["memory_mib"] > 0))
     if len(asking) == 0:
@@ -114,13 +114,13 @@ def _read(path: Path, tick_seconds: float, cpu_percent: float) -> tuple[VmWorklo
         deployment=np.zeros(len(rows), np.int64),
         created=created[rows],
         lifetime=lifetime,
-        category=_categories(pods["qos"])[rows],
+        category=_categories(qos)[rows],
         cores=numbers["cpu_milli"][rows] / 1000.0,
         memory_gb=numbers["memory_mib"][rows] / 1024.0,
         first_reading=offsets(lifetime),
         readings=np.full(int(lifetime.sum()), cpu_percent),
     )
-    return workload, Conversion(len(rows), len(pods) - len(rows))
+    return workload, Conversion(len(rows), len(names) - len(rows))
 
 
 def _ticks(seconds: NDArray[np.float64], tick_seconds: float) -> NDArray[np.int64]:

@@ -14,23 +14,81 @@ the names of tasks and of arrivals holds here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from cloudarena.base.errors import SpecError
+from cloudarena.contract.source import Beginning, SpecPath
+from cloudarena.workloads.jobs.alibaba2018 import Status, is_batch_task, load_alibaba2018
 from cloudarena.workloads.jobs.columns import RESOURCES, TERMINATED, JobWorkload, slice_jobs
 from cloudarena.workloads.workflow.columns import (
     SINGLE_CORE_SPEED,
     WorkflowWorkload,
     check_workload,
+    figures_not_told,
+    templates_of,
 )
-from cloudarena.workloads.workflow.template import MOST_OPERATIONS
+from cloudarena.workloads.workflow.source import Counted, NotTold, WorkflowSource
+from cloudarena.workloads.workflow.template import MOST_MEMORY, MOST_OPERATIONS, MOST_PARALLELISM
 
 WORKERS = 4
 """The cores of a NUMA node of most c5 instances."""
 MACHINE_MEMORY_MB = 96 * 2048
 NAME = "alibaba-2018"
+
+
+class Alibaba2018(WorkflowSource):
+    """The table batch_task of Alibaba's trace of 2018: jobs as workflows, tasks as functions."""
+
+    aliases = ("alibaba-2018-workflows",)
+    example = "--kind workflow batch_task.csv --workflows 1000 --out alibaba"
+
+    source: Literal["alibaba-2018"]
+    path: SpecPath
+    """The table, plain or .gz."""
+    status: Status = TERMINATED
+    """Takes tasks of this status; null, or any, takes all."""
+    offset: int = Field(0, ge=0)
+    """Leaves out so many of the first jobs."""
+    workflows: int | None = Field(None, ge=1)
+    """Takes so many jobs."""
+    workers: int = Field(WORKERS, ge=1, le=MOST_PARALLELISM)
+    """The highest parallelism of a function."""
+    machine_memory_mb: int = Field(MACHINE_MEMORY_MB, ge=1, le=MOST_MEMORY)
+    """The memory of a machine of the trace."""
+
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """By nine cells without a header."""
+        return is_batch_task(beginning)
+
+    def load(self, seed: int, single_core_speed: float = SINGLE_CORE_SPEED) -> WorkflowWorkload:
+        """Reads the file; the same for every seed."""
+        return load_alibaba2018_workflows(
+            self.path,
+            self.status,
+            self.offset,
+            self.workflows,
+            self.workers,
+            self.machine_memory_mb,
+            int(single_core_speed),
+        )
+
+    def mix(self, seed: int, single_core_speed: int) -> Counted:
+        """Reads the file; each workflow is a template of its own."""
+        mix = templates_of(self.load(seed, single_core_speed))
+        return Counted(mix._replace(single_core_speed=single_core_speed), self._untold())
+
+    def not_told(self, seed: int) -> Mapping[str, str]:
+        """Parallelism, memory in MB and data."""
+        return figures_not_told(self._untold())
+
+    def _untold(self) -> NotTold:
+        return not_told(self.workers, self.machine_memory_mb)
 
 
 def not_told(
@@ -66,8 +124,6 @@ def load_alibaba2018_workflows(
         machine_memory_mb: the memory of a machine of the trace.
         single_core_speed: operations that a core does in a second.
     """
-    from cloudarena.workloads.jobs.alibaba2018 import load_alibaba2018  # which needs Arrow
-
     jobs = slice_jobs(load_alibaba2018(path, status), offset, workflows)
     return workflows_of_jobs(jobs, workers, machine_memory_mb, single_core_speed, str(path))
 

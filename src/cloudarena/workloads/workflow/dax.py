@@ -17,14 +17,16 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from xml.parsers import expat
 
 import numpy as np
 
 from cloudarena.base.errors import TraceError, nearest
+from cloudarena.contract.source import Beginning
 from cloudarena.workloads.columns import not_allowed
 from cloudarena.workloads.documents import document_name, read_bytes
+from cloudarena.workloads.workflow.documents import Documents
 from cloudarena.workloads.workflow.timed import TimedWorkflow, edge_rows
 
 LINKS = ("input", "output", "inout")
@@ -34,6 +36,24 @@ class _Job(NamedTuple):
     runtime_s: float
     reads: set[str]
     writes: dict[str, float]  # a file's size, NaN where it is not said
+
+
+class Dax(Documents):
+    """Pegasus DAX 2.1, such as the synthetic workflows of the Pegasus gallery."""
+
+    example = "Montage_100.xml CyberShake_100.xml --out gallery"
+
+    source: Literal["dax"]
+
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """By being XML."""
+        return beginning.text.startswith("<")
+
+    @staticmethod
+    def read(path: Path) -> TimedWorkflow:
+        """Reads a document."""
+        return read_dax(path)
 
 
 def read_dax(path: Path) -> TimedWorkflow:

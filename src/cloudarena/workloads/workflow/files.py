@@ -23,14 +23,16 @@ Instead of templates there may be ``workflows``, each with its own ``arrival``, 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import written_folder
+from cloudarena.contract.source import Beginning, SpecPath
 from cloudarena.workloads.documents import (
     member,
     not_a,
@@ -46,6 +48,7 @@ from cloudarena.workloads.workflow.columns import (
     WorkflowWorkload,
     lay_out,
 )
+from cloudarena.workloads.workflow.source import Counted, WorkflowSource
 from cloudarena.workloads.workflow.template import (
     MOST_BYTES,
     MOST_MEMORY,
@@ -54,6 +57,7 @@ from cloudarena.workloads.workflow.template import (
     WorkflowTemplate,
     workflow_template,
 )
+from cloudarena.workloads.workflow.wfformat import is_instance
 
 FILE = "workflows.json"
 MOST = {
@@ -63,6 +67,29 @@ MOST = {
 }
 TEMPLATE_KEYS = ("name", "functions", "edges")
 LARGEST_SPEED = 10**15
+
+
+class WorkflowFile(WorkflowSource):
+    """Workflows in neutral form, JSON, checked, as ``cloudarena trace convert`` writes them."""
+
+    aliases = ("workflows",)
+    settings: ClassVar[Mapping[str, str]] = {}
+    canonical: ClassVar[Mapping[str, str]] = {"path": FILE}
+    example = "my-workflows.json --out my-trace"
+
+    source: Literal["file"]
+    path: SpecPath
+    """The file, plain or .gz."""
+
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """By being JSON, and no instance of WfCommons."""
+        return beginning.text.startswith(("{", "[")) and not is_instance(beginning)
+
+    def mix(self, seed: int, single_core_speed: int) -> Counted:
+        """Reads the file; the same for every seed."""
+        mix = read_workflow_file(self.path)
+        return Counted(mix, mix.not_told)
 
 
 def load_workflow_file(path: Path) -> WorkflowWorkload:
@@ -97,9 +124,13 @@ def read_workflow_file(path: Path) -> WorkflowMix:
     return WorkflowMix(tuple(templates), arrivals, which, speed, _not_told(where, document))
 
 
-def write_workflow_file(mix: WorkflowMix, folder: Path) -> None:
-    """Writes ``workflows.json`` into a folder; to read it gives the same."""
+def write_workflow_file(
+    mix: WorkflowMix, folder: Path, texts: Mapping[str, str] | None = None
+) -> None:
+    """Writes ``workflows.json`` into a folder, and texts beside it; to read it gives the same."""
     with written_folder(folder) as draft:
+        for name, text in (texts or {}).items():
+            (draft / name).write_text(text, encoding="utf-8")
         (draft / FILE).write_text(_text(mix), encoding="utf-8", newline="\n")
 
 

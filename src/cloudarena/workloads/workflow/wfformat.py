@@ -19,13 +19,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from cloudarena.base.errors import TraceError, nearest
+from cloudarena.contract.source import Beginning
 from cloudarena.workloads.documents import document_name, member, not_a, number, read_json
 from cloudarena.workloads.jobs.columns import LONGEST_TIME
+from cloudarena.workloads.workflow.documents import Documents
 from cloudarena.workloads.workflow.template import MOST_BYTES, MOST_PARALLELISM
 from cloudarena.workloads.workflow.timed import TimedWorkflow, edge_rows
 
@@ -46,6 +48,30 @@ class _Use(NamedTuple):
     runtime_s: float
     memory_req: int
     parallelism: int
+
+
+def is_instance(beginning: Beginning) -> bool:
+    """Whether a file is a WfCommons instance: JSON with keys that only these have."""
+    found = any(f'"{key}"' in beginning.text for key in ("schemaVersion", "specification"))
+    return found and beginning.text.startswith(("{", "["))
+
+
+class WfCommons(Documents):
+    """WfCommons instances, in WfFormat 1.5 or 1.6."""
+
+    example = "blast-chameleon-small-001.json --out blast"
+
+    source: Literal["wfcommons"]
+
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """By keys that only these have."""
+        return is_instance(beginning)
+
+    @staticmethod
+    def read(path: Path) -> TimedWorkflow:
+        """Reads a document."""
+        return read_wfformat(path)
 
 
 def read_wfformat(path: Path) -> TimedWorkflow:

@@ -11,7 +11,6 @@ from cloudarena.engine.calendar import make_calendar
 from cloudarena.engine.index import make_index, put
 from cloudarena.scenarios.jobs.build import graph
 from cloudarena.scenarios.jobs.build.outages import make_outages
-from cloudarena.scenarios.jobs.sources import Generator
 from cloudarena.scenarios.jobs.spec import JobsScenario
 from cloudarena.scenarios.jobs.state import (
     CLOCK,
@@ -25,6 +24,7 @@ from cloudarena.scenarios.jobs.state import (
     idle_machines,
 )
 from cloudarena.workloads.jobs.columns import JobWorkload, jobs_of_tasks
+from cloudarena.workloads.jobs.source import Generator
 
 SERIES_ROWS = 16_384
 """Instants the series keeps; twice as many are thinned to half."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -82,6 +83,10 @@ class JobsScenario(Scenario):
     def compared_policies(self) -> list[str]:
         """The built-in policies that can run, without those that look into the future."""
         return [name for name in super().compared_policies() if "oracle" not in name]
+
+    def not_told(self, seed: int) -> Mapping[str, str]:
+        """What the source of its work does not tell."""
+        return self.workload.not_told(seed)
 
     def load_workload(self, seed: int) -> JobWorkload:
         """The jobs of a seed."""

@@ -12,22 +12,26 @@ between half and one and a half of the mean is what the gallery's workflows show
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.workflow.arrivals import ARRIVALS, RATE, by_law
 from cloudarena.workloads.workflow.columns import SINGLE_CORE_SPEED, WorkflowMix
-from cloudarena.workloads.workflow.shapes import cybershake as workflow_cybershake
-from cloudarena.workloads.workflow.shapes import epigenomics as workflow_epigenomics
-from cloudarena.workloads.workflow.shapes import inspiral as workflow_inspiral
-from cloudarena.workloads.workflow.shapes import layered as workflow_layered
-from cloudarena.workloads.workflow.shapes import montage as workflow_montage
-from cloudarena.workloads.workflow.shapes import sipht as workflow_sipht
+from cloudarena.workloads.workflow.shapes import (
+    cybershake,
+    epigenomics,
+    inspiral,
+    layered,
+    montage,
+    sipht,
+)
 from cloudarena.workloads.workflow.shapes.drawing import Drawing
+from cloudarena.workloads.workflow.source import Counted, Law, Rate, Resources, WorkflowSource
 from cloudarena.workloads.workflow.timed import RESOURCES, TimedWorkflow, template_of
 
 MOST_FUNCTIONS = 10**7
@@ -42,13 +46,64 @@ class Shape(NamedTuple):
 
 
 SHAPES: dict[str, Shape] = {
-    "montage": Shape(workflow_montage.LEAST, workflow_montage.draw_montage),
-    "cybershake": Shape(workflow_cybershake.LEAST, workflow_cybershake.draw_cybershake),
-    "epigenomics": Shape(workflow_epigenomics.LEAST, workflow_epigenomics.draw_epigenomics),
-    "inspiral": Shape(workflow_inspiral.LEAST, workflow_inspiral.draw_inspiral),
-    "sipht": Shape(workflow_sipht.LEAST, workflow_sipht.draw_sipht),
-    "layered": Shape(workflow_layered.LEAST, workflow_layered.draw_layered),
+    "montage": Shape(montage.LEAST, montage.draw_montage),
+    "cybershake": Shape(cybershake.LEAST, cybershake.draw_cybershake),
+    "epigenomics": Shape(epigenomics.LEAST, epigenomics.draw_epigenomics),
+    "inspiral": Shape(inspiral.LEAST, inspiral.draw_inspiral),
+    "sipht": Shape(sipht.LEAST, sipht.draw_sipht),
+    "layered": Shape(layered.LEAST, layered.draw_layered),
 }
+
+
+ShapeName = Literal["montage", "cybershake", "epigenomics", "inspiral", "sipht", "layered"]
+
+
+class Shapes(WorkflowSource):
+    """Workflows in the shape of known ones, or layered at random, at any size."""
+
+    is_generator = True
+    reads_files = False
+    aliases = ("workflows",)
+    option_names: ClassVar[Mapping[str, str]] = {"shapes": "shape"}
+    example = "--shape montage --functions 200 --workflows 100 --out montage"
+
+    source: Literal["shapes"]
+    shapes: tuple[ShapeName, ...] = Field(("montage",), min_length=1)
+    """One of montage, cybershake, epigenomics, inspiral, sipht and layered; may be repeated."""
+    functions: int = Field(ge=1)
+    """How many functions a workflow has."""
+    workflows: int = Field(ge=1)
+    """How many workflows arrive."""
+    templates: int = Field(1, ge=1)
+    """How many are drawn of each shape."""
+    arrivals: Law = ARRIVALS  # type: ignore[assignment]
+    """How they arrive: even, poisson, bursty or diurnal."""
+    rate: Rate = RATE
+    """Workflows that arrive in a second on average."""
+    runtime_scale: float = Field(1.0, gt=0)
+    """Run times are so many times longer."""
+    resources: Resources = RESOURCES  # type: ignore[assignment]
+    """Memory and parallelism: azure-like or one-core."""
+
+    def mix(self, seed: int, single_core_speed: int) -> Counted:
+        """Draws the workflows of a seed."""
+        mix = draw_workflows(
+            self.shapes,
+            self.functions,
+            self.workflows,
+            seed,
+            templates=self.templates,
+            arrivals=self.arrivals,
+            rate=self.rate,
+            runtime_scale=self.runtime_scale,
+            resources=self.resources,
+            single_core_speed=single_core_speed,
+        )
+        return Counted(mix, shapes_not_told(seed))
+
+    def not_told(self, seed: int) -> Mapping[str, str]:
+        """All of it is drawn."""
+        return dict(shapes_not_told(seed))
 
 
 def draw_shape(

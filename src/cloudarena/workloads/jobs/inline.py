@@ -1,0 +1,117 @@
+"""Jobs that stand in the spec itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from cloudarena.base.arrow import pa
+from cloudarena.contract.source import Source
+from cloudarena.contract.spec import Spec
+from cloudarena.workloads.jobs.columns import LONGEST_TIME, MOST_INSTANCES, JobWorkload, assemble
+from cloudarena.workloads.jobs.source import Seconds, Size
+
+
+class InlineTask(Spec):
+    """A task written into the spec: identical instances."""
+
+    name: str | None = None
+    """``task-1``, ``task-2``, ... in its job by default."""
+    instances: int = Field(1, ge=1, le=MOST_INSTANCES)
+    cpu: Size = 1.0
+    memory: Size = 0.0
+    disk: Size = 0.0
+    gpu: Size = 0.0
+    duration: Seconds
+    estimate: Seconds | None = None
+    """What is said beforehand that it will take; the duration by default."""
+    gang: bool = False
+    parents: tuple[str, ...] = ()
+
+
+class InlineJob(Spec):
+    """A job written into the spec."""
+
+    name: str | None = None
+    """``job-1``, ``job-2``, ... by default."""
+    submit: float = Field(0.0, ge=0, le=LONGEST_TIME)
+    user: int = Field(0, ge=0, le=10_000_000)
+    tasks: tuple[InlineTask, ...] = Field(min_length=1)
+
+    def task_names(self) -> list[str]:
+        """The names of the tasks."""
+        return [task.name or f"task-{number}" for number, task in enumerate(self.tasks, 1)]
+
+    @model_validator(mode="after")
+    def _names_are_clear(self) -> InlineJob:
+        names = self.task_names()
+        for number, task in enumerate(self.tasks):
+            if names.count(names[number]) > 1:
+                raise PydanticCustomError(
+                    "not_allowed",
+                    f"tasks[{number}].name: {names[number]!r} is not allowed: it stands twice",
+                )
+            for parent in task.parents:
+                if parent not in names:
+                    raise PydanticCustomError(
+                        "not_allowed",
+                        f"tasks[{number}].parents: {parent!r} is not allowed: one of "
+                        f"{', '.join(names)}",
+                    )
+        return self
+
+
+class Inline(Source):
+    """Jobs written into the spec."""
+
+    reads_files = False
+
+    source: Literal["inline"]
+    jobs: tuple[InlineJob, ...] = Field(min_length=1)
+
+    def job_names(self) -> list[str]:
+        """The names of the jobs."""
+        return [job.name or f"job-{number}" for number, job in enumerate(self.jobs, 1)]
+
+    @model_validator(mode="after")
+    def _names_are_clear(self) -> Inline:
+        names = self.job_names()
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise PydanticCustomError(
+                    "not_allowed", f"jobs[{number}].name: {name!r} is not allowed: it stands twice"
+                )
+        return self
+
+    def load(self, seed: int) -> JobWorkload:
+        """Lays the jobs out as columns, in order of submission; the same for every seed."""
+        return self.laid_out(pa.array)
+
+    def laid_out(self, names: Callable[[list[str]], Any] = np.array) -> JobWorkload:
+        """The jobs as columns; names may be left to NumPy to check them without Arrow."""
+        tasks = [task for job in self.jobs for task in job.tasks]
+        owner = [number for number, job in enumerate(self.jobs) for _ in job.tasks]
+        edges, first = [], 0
+        for job in self.jobs:
+            known = job.task_names()
+            for number, task in enumerate(job.tasks):
+                edges += [(first + number, first + known.index(name)) for name in task.parents]
+            first += len(known)
+        return assemble(
+            job_ids=names(self.job_names()),
+            submit=np.array([job.submit for job in self.jobs]),
+            job=np.array(owner),
+            task_ids=names([name for job in self.jobs for name in job.task_names()]),
+            instances=np.array([task.instances for task in tasks]),
+            demand=np.array([(task.cpu, task.memory, task.disk, task.gpu) for task in tasks]),
+            duration=np.array([task.duration for task in tasks]),
+            estimate=np.array([task.estimate or task.duration for task in tasks]),
+            gang=np.array([task.gang for task in tasks]),
+            user=np.array([job.user for job in self.jobs]),
+            edges=np.array(edges, np.int64).reshape(-1, 2),
+            source="workload",
+        )
