@@ -132,9 +132,10 @@ def _setting_parameters(fields: type[Source]) -> Iterator[inspect.Parameter]:
     signature = inspect.signature(fields.scan, eval_str=True)
     for name, help_text in fields.settings.items():
         known = signature.parameters[name]
-        yield _parameter(
-            name, Annotated[known.annotation, typer.Option(help=help_text)], known.default
-        )
+        kind, is_many, _ = _plain_type(known.annotation)
+        annotation: Any = list[kind] if is_many else kind  # type: ignore[valid-type]
+        default = list(known.default) if is_many else known.default
+        yield _parameter(name, Annotated[annotation, typer.Option(help=help_text)], default)
 
 
 def _kind_option(kinds: Sequence[str]) -> Any:

@@ -65,7 +65,7 @@ def find_source(found: Mapping[str, list[Known]], name: str, kind: str | None) -
     if kind and not wanted:
         raise CloudarenaError(f"--kind: {kind!r} is not allowed: one of {', '.join(names)}")
     if len(wanted) != 1:
-        raise CloudarenaError(f"--kind: is required: {name} is a format of {' and '.join(names)}")
+        raise CloudarenaError(f"--kind: is required: {name} is a source of {', '.join(names)}")
     return wanted[0]
 
 

@@ -98,7 +98,8 @@ class Source(Spec):
     """A format of traces, a generator, or work that stands in the spec itself.
 
     A class has a field ``source`` of type ``Literal`` with its names; all other fields are keys of
-    the spec and options of the command, whose help is the docstring below the field.
+    the spec and options of the command, whose help is the docstring below the field. ``load`` gives
+    a run its work, under a seed and what else the scenario says.
     """
 
     is_generator: ClassVar[bool] = False
@@ -141,13 +142,9 @@ class Source(Spec):
         """Whether a file is of this format, by how it begins."""
         return False
 
-    def load(self, seed: int) -> Any:
-        """The work that a run takes, under a seed."""
-        raise NotImplementedError
-
     def scan(self, seed: int) -> Scan:
         """The work as it is written to a file, and what was read, skipped and dropped."""
-        return Scan(self.load(seed))
+        raise NotImplementedError
 
     def not_told(self, seed: int) -> Mapping[str, str]:
         """The figures that it does not tell, and where they come from."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from cloudarena.base.arrow import pa, pa_csv, pc, pq
 from cloudarena.base.errors import TraceError, nearest
-from cloudarena.base.files import UNREADABLE
+from cloudarena.base.files import UNREADABLE, written_folder
 
 WHOLE, NUMBER, TEXT, WORD = "int64", "float64", "string", "word"
 """Types of columns by name, so that a reader says what it wants without Arrow.
@@ -37,6 +37,16 @@ def arrow_type(kind: ColumnType) -> Any:
     if kind == WORD:
         return pa.dictionary(pa.int32(), pa.string())
     return pa.type_for_alias(kind) if isinstance(kind, str) else kind
+
+
+def write_table(
+    table: pa.Table, folder: Path, name: str, texts: Mapping[str, str] | None = None
+) -> None:
+    """Writes a table as ``NAME.parquet`` into a folder, and texts beside it, by their names."""
+    with written_folder(folder) as draft:
+        for file, text in (texts or {}).items():
+            (draft / file).write_text(text, encoding="utf-8")
+        pq.write_table(table, draft / f"{name}.parquet", compression="zstd")
 
 
 def is_parquet(path: Path) -> bool:

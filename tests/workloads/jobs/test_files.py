@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cloudarena.base.errors import CloudarenaError, TraceError
-from cloudarena.workloads.jobs import files as job_files
+from cloudarena.workloads import columns
 from cloudarena.workloads.jobs.alibaba_like import alibaba_like
 from cloudarena.workloads.jobs.columns import slice_jobs
 from cloudarena.workloads.jobs.files import job_table, load_job_file, write_job_files
@@ -208,7 +208,7 @@ def test_nothing_half_written_stays(tmp_path, monkeypatch):
         path.write_bytes(b"half")
         raise OSError("full")
 
-    monkeypatch.setattr(job_files.pq, "write_table", full)
+    monkeypatch.setattr(columns.pq, "write_table", full)
     with pytest.raises(CloudarenaError, match="cannot be written: full"):
         write_job_files(alibaba_like(2, 1), tmp_path / "trace")
     assert (tmp_path / "trace" / "jobs.parquet").read_bytes() == before

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from cloudarena.base.arrays import Floats
-from cloudarena.contract.source import SpecPath
+from cloudarena.contract.source import sources_of
 from cloudarena.contract.spec import Spec
-from cloudarena.workloads.clusters.batches import (
-    MOST_SECONDS,
-    MOST_TASKS,
-    Batches,
-    check_batches,
-    generate_batches,
-)
-
-if TYPE_CHECKING:
-    from cloudarena.scenarios.clusters.spec import ClustersScenario
+from cloudarena.workloads.clusters.batches import Batches
+from cloudarena.workloads.clusters.files import BatchFile, write_batches
+from cloudarena.workloads.clusters.generated import Generated
+from cloudarena.workloads.clusters.inline import Inline
 
 Positive = Annotated[float, Field(gt=0, le=1e9)]
 Variation = Annotated[float, Field(ge=0, le=10)]
@@ -77,66 +73,30 @@ class Empirical(Spec):
 Distribution = Annotated[Gamma | LogNormal | Empirical, Field(discriminator="kind")]
 
 
-class Batch(Spec):
-    """Tasks of each class that arrive together."""
-
-    time_s: float = Field(0.0, ge=0, le=MOST_SECONDS)
-    tasks: tuple[Annotated[int, Field(ge=0, le=MOST_TASKS)], ...] = Field(min_length=1)
+Workload = Annotated[Inline | BatchFile | Generated, Field(discriminator="source")]
+SOURCES = sources_of(Workload)
 
 
-class Inline(Spec):
-    """Batches that stand in the spec."""
-
-    source: Literal["inline"]
-    batches: tuple[Batch, ...] = Field(min_length=1)
-
-    def arrivals(self, scenario: ClustersScenario, seed: int) -> Batches:
-        """The batches."""
-        return check_batches(
-            [batch.time_s for batch in self.batches], [batch.tasks for batch in self.batches]
-        )
-
-
-class File(Spec):
-    """Batches from a file with the columns time_s, class and tasks."""
-
-    source: Literal["file"]
-    path: SpecPath
-
-    def arrivals(self, scenario: ClustersScenario, seed: int) -> Batches:
-        """The batches."""
-        from cloudarena.workloads.clusters.batch_files import read_batches
-
-        return read_batches(self.path, [one.name for one in scenario.classes])
+def describe(batches: Batches, scenario: Any = None) -> dict[str, Any]:
+    """The figures by which batches are known; ``work_s`` is all work on one VM."""
+    count, classes = batches.tasks.shape
+    names = [one.name for one in scenario.classes] if scenario else batches.names
+    figures: dict[str, Any] = {
+        "batches": count,
+        "classes": classes,
+        "tasks": int(batches.tasks.sum()),
+        "span_s": float(batches.times[-1] - batches.times[0]),
+        "tasks_per_batch_mean": float(batches.tasks.sum(axis=1).mean()),
+        "tasks_per_batch_max": int(batches.tasks.sum(axis=1).max()),
+        "tasks_of": dict(zip(names, batches.tasks.sum(axis=0).tolist(), strict=True)),
+    }
+    if scenario is not None:
+        mean = np.array([one.seconds.mean for one in scenario.classes])
+        figures["work_s"] = float((batches.tasks * mean).sum())
+    return figures
 
 
-class Generated(Spec):
-    """Batches at equal distances whose mix of classes varies little or much."""
-
-    source: Literal["generated"]
-    batches: int = Field(ge=1, le=1_000_000)
-    """The number of batches in all; they arrive from 0 to horizon_s."""
-    horizon_s: float = Field(3600.0, gt=0, le=MOST_SECONDS)
-    variance: Literal["low", "high"] = "high"
-    load: float = Field(0.9, gt=0, le=100)
-    """The mean work over what all VMs can do in horizon_s."""
-    regime_s: float = Field(600.0, ge=0.001)
-    """The mean length of a regime, a time in which batches are alike, with high variance."""
-    concentration: float = Field(0.25, gt=0, le=100)
-    """The parameter of the Dirichlet distribution of the mix of a regime."""
-
-    def arrivals(self, scenario: ClustersScenario, seed: int) -> Batches:
-        """The batches under a seed."""
-        return generate_batches(
-            self.batches,
-            self.horizon_s,
-            self.load * scenario.vms * self.horizon_s,
-            [one.seconds.mean for one in scenario.classes],
-            self.variance,
-            self.regime_s,
-            self.concentration,
-            seed,
-        )
-
-
-Workload = Annotated[Inline | File | Generated, Field(discriminator="source")]
+def write(batches: Batches, folder: Path, texts: Mapping[str, str]) -> dict[str, int]:
+    """Writes a trace in the canonical format, and texts beside it; says what was written."""
+    write_batches(batches, folder, texts)
+    return {"written_batches": len(batches.times), "written_tasks": int(batches.tasks.sum())}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -71,7 +72,7 @@ class ClustersScenario(Scenario):
                     break
             else:
                 try:
-                    self.workload.arrivals(self, 0)
+                    self.load_batches(0)
                 except SpecError as error:
                     problem = f"workload.{error}"
         if problem:
@@ -80,7 +81,20 @@ class ClustersScenario(Scenario):
 
     def load_batches(self, seed: int) -> Batches:
         """What arrives under a seed."""
-        return self.workload.arrivals(self, seed)
+        return self.workload.arrivals(
+            seed,
+            [one.name for one in self.classes],
+            [one.seconds.mean for one in self.classes],
+            self.vms,
+        )
+
+    def load_workload(self, seed: int) -> Batches:
+        """What arrives under a seed."""
+        return self.load_batches(seed)
+
+    def not_told(self, seed: int) -> Mapping[str, str]:
+        """What the source of its work does not tell."""
+        return self.workload.not_told(seed)
 
     @property
     def pipelined(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -13,7 +14,8 @@ from cloudarena.contract.kind import Kind
 from cloudarena.contract.scenario import Scenario
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.tiers import KIND
-from cloudarena.scenarios.tiers.sources import Arrivals, Rate
+from cloudarena.scenarios.tiers.sources import Arrivals
+from cloudarena.workloads.tiers.source import Rate
 
 MOST_PERIODS = 1_000_000
 
@@ -149,4 +151,12 @@ class TiersScenario(Scenario):
 
     def rates(self, seed: int) -> Floats:
         """The arrival rate in each second under a seed."""
-        return self.arrivals.rates(math.ceil(self.duration_s), seed)
+        return self.arrivals.load(seed, math.ceil(self.duration_s))
+
+    def load_workload(self, seed: int) -> Floats:
+        """The arrival rate in each second under a seed."""
+        return self.rates(seed)
+
+    def not_told(self, seed: int) -> Mapping[str, str]:
+        """What the source of its arrivals does not tell."""
+        return self.arrivals.not_told(seed)

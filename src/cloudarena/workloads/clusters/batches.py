@@ -32,6 +32,8 @@ class Batches(NamedTuple):
 
     times: NDArray[np.float64]  # (batches,), not falling
     tasks: NDArray[np.int64]  # (batches, classes)
+    names: tuple[str, ...] = ()
+    """The classes, where the source names them."""
 
 
 def generate_batches(

@@ -26,9 +26,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.base.arrow import pa, pc, pq
+from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError, nearest
-from cloudarena.base.files import written_folder
 from cloudarena.contract.source import Beginning
 from cloudarena.workloads.arrays import codes, plain, writable
 from cloudarena.workloads.columns import (
@@ -40,6 +39,7 @@ from cloudarena.workloads.columns import (
     not_allowed,
     place,
     read_columns,
+    write_table,
 )
 from cloudarena.workloads.jobs.columns import (
     JobWorkload,
@@ -153,11 +153,7 @@ def write_job_files(
     workload: JobWorkload, folder: Path, texts: Mapping[str, str] | None = None
 ) -> None:
     """Writes ``jobs.parquet`` into a folder, and texts beside it, by name."""
-    table = job_table(workload)
-    with written_folder(folder) as draft:
-        for name, text in (texts or {}).items():
-            (draft / name).write_text(text, encoding="utf-8")
-        pq.write_table(table, draft / "jobs.parquet", compression="zstd")
+    write_table(job_table(workload), folder, "jobs", texts)
 
 
 def job_table(workload: JobWorkload) -> pa.Table:

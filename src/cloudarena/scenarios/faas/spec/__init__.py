@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, model_validator
@@ -11,9 +12,10 @@ from cloudarena.contract.kind import Kind
 from cloudarena.contract.scenario import Scenario
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.faas import KIND
-from cloudarena.scenarios.faas.sources import Trace
+from cloudarena.scenarios.faas.sources import Trace, count_windows, draw_requests
 from cloudarena.scenarios.faas.spec.devices import Devices, NodePower, Topology
 from cloudarena.scenarios.faas.spec.functions import Function
+from cloudarena.workloads.faas.requests import Requests as Drawn
 
 PredicateName = Literal["fits-resources", "can-run", "has-accelerator", "free-accelerator-memory"]
 PriorityName = Literal[
@@ -234,6 +236,20 @@ class FaasScenario(Scenario):
             getattr(f.requests, "rate", getattr(f.requests, "mean", 0.0)) for f in self.functions
         ]
         return sum(rates) * self.load_scale * self.duration_s
+
+    def load_workload(self, seed: int) -> Iterator[Drawn]:
+        """The requests of a seed, window by window, so that memory does not grow with them."""
+        span = (self.functions, self.trace, self.duration_s)
+        for window in range(count_windows(*span, self.load_scale)):
+            yield draw_requests(*span, seed, self.load_scale, window)
+
+    def not_told(self, seed: int) -> Mapping[str, str]:
+        """What a trace does not tell, or that requests are drawn."""
+        if self.trace is not None:
+            return self.trace.not_told(seed)
+        if any(function.requests.is_generator for function in self.functions):
+            return {"all": f"drawn by the generators of the spec under seed {seed}"}
+        return {}
 
     def routes(self) -> int:
         """About how many routes a topology has: to and from data and clients of each zone."""

@@ -1,0 +1,29 @@
+"""What sources of batches share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cloudarena.contract.source import Scan, Source
+from cloudarena.workloads.clusters.batches import Batches
+
+
+class BatchSource(Source):
+    """Batches of tasks of several classes."""
+
+    def arrivals(
+        self, seed: int, names: Sequence[str] = (), seconds: Sequence[float] = (), vms: int = 1
+    ) -> Batches:
+        """The batches under a seed.
+
+        Args:
+            seed: decides what is random.
+            names: the classes of the scenario; those of the source by default.
+            seconds: the mean time of a task of each class.
+            vms: how many VMs the scenario has.
+        """
+        raise NotImplementedError
+
+    def scan(self, seed: int) -> Scan:
+        """The batches, with the classes of the source."""
+        return Scan(self.arrivals(seed))

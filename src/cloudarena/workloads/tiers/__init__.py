@@ -1,0 +1,1 @@
+"""Arrival rates over time, in requests a second."""
