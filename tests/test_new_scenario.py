@@ -55,6 +55,11 @@ def test_its_entries_are_in_the_catalogue_and_run(installed: Path) -> None:
     }
 
 
+def test_its_work_is_described(installed: Path) -> None:
+    shown = run(installed, "-m", "cloudarena", "trace", "describe", "my-queue/toy", "--json")
+    assert json.loads(shown.stdout)["my-queue/toy"]["customers"] == 3, shown.stderr
+
+
 def test_it_passes_all_checks(installed: Path) -> None:
     project = installed / "projects" / "my_queue"
     done = run(installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(project))

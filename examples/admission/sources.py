@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from cloudarena.base.arrays import Floats
 from cloudarena.contract import Spec
+from cloudarena.contract.source import Source, sources_of
 from cloudarena.engine.streams import stream
 
 
@@ -19,8 +20,12 @@ class Customers(NamedTuple):
     service_s: Floats
 
 
-class Poisson(Spec):
+class Poisson(Source):
     """Customers at random times, with exponential service times."""
+
+    is_generator = True
+    reads_files = False
+    example = "--customers 1000 --rate 0.5 --mean-service-s 1 --out customers"
 
     source: Literal["poisson"]
     customers: int = Field(ge=1, le=10_000_000)
@@ -42,8 +47,10 @@ class InlineCustomer(Spec):
     service_s: float = Field(gt=0, le=1e9)
 
 
-class Inline(Spec):
+class Inline(Source):
     """Customers written into the spec."""
+
+    reads_files = False
 
     source: Literal["inline"]
     customers: tuple[InlineCustomer, ...] = Field(min_length=1)
@@ -56,3 +63,13 @@ class Inline(Spec):
 
 
 Workload = Annotated[Poisson | Inline, Field(discriminator="source")]
+SOURCES = sources_of(Workload)
+
+
+def describe(customers: Customers, scenario: Any = None) -> dict[str, Any]:
+    """The figures that ``cloudarena trace describe`` shows of customers."""
+    return {
+        "customers": len(customers.arrival_s),
+        "span_s": float(customers.arrival_s[-1] - customers.arrival_s[0]),
+        "service_mean_s": float(customers.service_s.mean()),
+    }

@@ -40,6 +40,8 @@ def known_sources(generators: bool) -> dict[str, list[Known]]:
 
     found: dict[str, list[Known]] = {}
     for kind in kinds().values():
+        if not hasattr(kind.room("sources"), "write"):
+            continue  # a kind of someone else that has no format of its own
         for name, source in kind.sources.items():
             if source.is_generator if generators else source.reads_files:
                 found.setdefault(name, []).append(Known(kind, source))
