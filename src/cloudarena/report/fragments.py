@@ -147,7 +147,7 @@ def trade_off_charts(comparison: Comparison) -> str:
     return "".join(figures)
 
 
-def time_charts(timelines: list[dict]) -> str:
+def time_charts(timelines: list[dict[str, Any]]) -> str:
     """A frame for each plot over time."""
     figures = []
     for number, timeline in enumerate(timelines):
