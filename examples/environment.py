@@ -1,6 +1,7 @@
 """Reinforcement learning: a Gymnasium environment, its masks, and a reward of one's choice.
 
-The agent here places each VM on a random valid machine; the rewards of an episode sum to the metric.
+The agent here places each VM on a random valid machine. The rewards of an episode sum to the
+metric.
 """
 
 import gymnasium

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +11,17 @@ from numpy.typing import NDArray
 from cloudarena.engine.compiled import compiled, inner, lean
 from cloudarena.engine.leases import HOUR_S, periods_needed
 
-ONE_BY_ONE, AT_ONCE, EACH_WHEN_READY = range(3)
-"""When the data of a function's parents comes: after all parents have completed, one after the
-other or all at once, as the simulation has it; or from each parent when it completes, as in
-Topcuoglu et al. (2002)."""
+
+class Transfer(IntEnum):
+    """When the data of a function's parents comes.
+
+    After all parents have completed, one after the other or all at once, as the simulation has it;
+    or from each parent when it completes, as in Topcuoglu et al. (2002).
+    """
+
+    ONE_BY_ONE = 0
+    AT_ONCE = 1
+    EACH_WHEN_READY = 2
 
 
 class Timetable(NamedTuple):
@@ -46,7 +54,7 @@ class Machines(NamedTuple):
     far: float
     """and between servers."""
     transfer: int
-    """How data comes: ONE_BY_ONE, AT_ONCE or EACH_WHEN_READY."""
+    """How data comes, a ``Transfer``."""
 
 
 class Tasks(NamedTuple):
@@ -179,9 +187,9 @@ def _data_ready(
         total += seconds
         slowest = max(slowest, seconds)
         latest = max(latest, ends[parent] + seconds)
-    if machines.transfer == EACH_WHEN_READY:
+    if machines.transfer == Transfer.EACH_WHEN_READY:
         return latest
-    return up + (total if machines.transfer == ONE_BY_ONE else slowest)
+    return up + (total if machines.transfer == Transfer.ONE_BY_ONE else slowest)
 
 
 @inner

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.scenarios.workflow.policies import policy
-from cloudarena.scenarios.workflow.timetable import (
-    AT_ONCE,
-    ONE_BY_ONE,
+from cloudarena.scenarios.workflow.decision import WorkflowDecision
+from cloudarena.scenarios.workflow.policies.placement import POLICIES
+from cloudarena.scenarios.workflow.policies.timetable import (
     Machines,
     Tasks,
+    Transfer,
     empty_timetable,
     forget_before,
     plan_workflow,
     upward_ranks,
     with_pieces,
 )
+from cloudarena.scenarios.workflow.spec import WorkflowScenario
+from cloudarena.scenarios.workflow.state import Nodes
 from cloudarena.workloads.workflow_template import offsets
 
 
-@policy.stepped("heft")
+@POLICIES.stepped("heft")
 class Heft:
     """Plans a workflow when it arrives: by upward rank, each into the gap in which it ends first.
 
@@ -35,7 +35,7 @@ class Heft:
 
     name = "heft"
 
-    def start(self, scenario: Any, seed: int) -> None:
+    def start(self, scenario: WorkflowScenario, seed: int) -> None:
         """Gets to know the cluster; workflows are looked at when they arrive."""
         self._workload = scenario.load_workload(seed)
         self._speed = float(scenario.cluster.single_core_speed)
@@ -50,7 +50,7 @@ class Heft:
             float(cluster.memory_bandwidth),
             float(cluster.numa_bandwidth),
             float(cluster.network_bandwidth),
-            AT_ONCE if scenario.transfer == "parallel" else ONE_BY_ONE,
+            int(Transfer.AT_ONCE if scenario.transfer == "parallel" else Transfer.ONE_BY_ONE),
         )
         self._first_node = offsets(np.array(count))[:-1]
         self._table = empty_timetable(len(self._machines.server), len(kinds))
@@ -59,14 +59,14 @@ class Heft:
         self._memory = np.zeros(functions, np.int64)
         self._start = np.zeros(functions)
 
-    def __call__(self, decision: Any) -> tuple[int, int, float]:
+    def __call__(self, decision: WorkflowDecision) -> tuple[int, int, float]:
         """The planned node and start of the function."""
         number = decision.function.number
         if self._node[number] < 0:
             self._plan(decision)
         return int(self._node[number]), int(self._memory[number]), float(self._start[number])
 
-    def _plan(self, decision: Any) -> None:
+    def _plan(self, decision: WorkflowDecision) -> None:
         workload, now, machines = self._workload, decision.now, self._machines
         number = decision.function.number
         workflow = int(np.searchsorted(workload.first_function, number, side="right")) - 1
@@ -101,7 +101,7 @@ class Heft:
             workload.parent_bytes[parents],
         )
 
-    def _see_leases(self, nodes: Any, now: float) -> None:
+    def _see_leases(self, nodes: Nodes, now: float) -> None:
         """Takes note of the servers that are rented now."""
         table, first = self._table, self._first_node
         expiry = nodes.expiry[first]
