@@ -535,8 +535,8 @@ HELPERS = """
 import numba
 import numpy as np
 from cloudarena.scenarios.jobs import first_machine
-from cloudarena.scenarios.jobs import queue
-from cloudarena.scenarios.jobs.queue import copies_that_fit
+from cloudarena.scenarios.jobs.kernel import queue
+from cloudarena.scenarios.jobs.kernel.queue import copies_that_fit
 
 
 @numba.njit
