@@ -46,7 +46,13 @@ def scenario():
 def test_a_result_says_what_made_it(scenario):
     result = Over(scenario, 3, "full").result()
     assert result == Result(
-        {"profit_usd": 1.0}, {}, "vm/toy", 3, version=cloudarena.__version__, tick_seconds=3600.0
+        {"profit_usd": 1.0},
+        {},
+        "vm/toy",
+        3,
+        version=cloudarena.__version__,
+        tick_seconds=3600.0,
+        spec=scenario,
     )
 
 

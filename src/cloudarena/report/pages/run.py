@@ -76,7 +76,7 @@ def _metrics(result: Result) -> list[Metric]:
 def _answer(result: Result) -> str:
     """The headline in a sentence: ``Profit: 173,420 $ under best-fit.``"""
     policy = result.policy or "the policy"
-    if result.spec is None:
+    if result.spec is None or result.spec.kind.headline not in result.metrics:
         return f"{len(result.metrics)} metrics of {policy}."
     headline = result.spec.kind.metric[result.spec.kind.headline]
     words = label_of(headline).removesuffix(f", {headline.unit}")
