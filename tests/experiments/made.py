@@ -7,11 +7,13 @@ import numpy as np
 from cloudarena.contract import Metric, TradeOff
 from cloudarena.experiments.comparison import Comparison
 
-SHARE = Metric("unserved_share", "part of the requests that was not served", "lower")
-COST = Metric("cost_usd", "what it costs", "lower")
-PROFIT = Metric("profit_usd", "what it earns", "higher")
-TIME = Metric("response_s", "how long it takes", "lower")
-COUNT = Metric("requests", "how many arrived")
+SHARE = Metric(
+    "unserved_share", "part of the requests that was not served", "lower", highlight=True
+)
+COST = Metric("cost_usd", "what it costs", "lower", highlight=True)
+PROFIT = Metric("profit_usd", "what it earns", "higher", highlight=True)
+TIME = Metric("response_s", "how long it takes", "lower", highlight=True)
+COUNT = Metric("requests", "how many arrived", highlight=True)
 MEASURES = (SHARE, COST, PROFIT, TIME, COUNT)
 
 

@@ -8,7 +8,19 @@ import typer
 from typer.main import get_command
 
 from cloudarena import __version__
-from cloudarena.cli import compare, map, metrics, optimize, policies, run, scenarios, trace
+from cloudarena.cli import (
+    compare,
+    map,
+    metrics,
+    new,
+    optimize,
+    policies,
+    run,
+    scenarios,
+    spec,
+    trace,
+    warm,
+)
 from cloudarena.cli.options import traceback_option
 from cloudarena.cli.usage import Group
 
@@ -40,12 +52,16 @@ def options(
 
 app.command("scenarios")(scenarios.scenarios)
 app.command("policies")(policies.policies)
+app.command("spec")(spec.spec)
+app.command("schema")(spec.schema)
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
 app.command("map")(map.map_command)
 app.command("optimize")(optimize.optimize)
 app.add_typer(metrics.app, name="metrics")
 app.add_typer(trace.app, name="trace")
+app.command("warm")(warm.warm)
+app.add_typer(new.app, name="new")
 
 
 def command() -> Any:

@@ -193,11 +193,31 @@ function extent(rows, hasZero) {
   if (hasZero || all.length === 0) all.push(0);
   const low = Math.min(...all), high = Math.max(...all);
   const air = (high - low) * 0.07 || Math.abs(high) * 0.1 || 1;
-  return { min: low - air, max: high + air };
+  return { min: all.every((value) => value === 0) && !hasZero ? -0.07 : low - air, max: high + air };
 }
 
 const markStyle = (colour, isHollow) => (isHollow ? { color: theme.surface, borderColor: colour, borderWidth: 2, opacity: 1 }
   : { color: colour, borderColor: theme.surface, borderWidth: 1, opacity: 1 });
+
+/* Points that have their names beside them. On a logarithmic axis an interval ends where half the least of them is. */
+const named = (chart) => chart.series.filter(({ kind }) => kind === "named");
+const least = (chart, axis) => (chart[`${axis}_log`] ? Math.min(...named(chart).map((one) => one[axis][0])) / 2 : -Infinity);
+/* Where each is on an axis, from 0 to 1. */
+function placed(chart, axis) {
+  const at = named(chart).map((one) => (chart[`${axis}_log`] ? Math.log(one[axis][0]) : one[axis][0]));
+  const low = Math.min(...at), span = Math.max(...at) - low || 1;
+  return at.map((value) => (value - low) / span);
+}
+/* The words beside points: of those that would be written over each other, the rightmost has the names of all. */
+function namesBeside(chart) {
+  const points = named(chart), across = placed(chart, "x"), up = placed(chart, "y");
+  const groups = new Map();
+  points.map((_, k) => k).sort((a, b) => across[b] - across[a]).forEach((k) => {
+    const first = [...groups.keys()].find((j) => across[j] - across[k] < 0.08 && Math.abs(up[j] - up[k]) < 0.06);
+    groups.set(first ?? k, [...(groups.get(first ?? k) ?? []), points[k].name]);
+  });
+  return new Map([...groups].map(([k, together]) => [points[k], together.join(", ")]));
+}
 
 /* A series over two axes as the library wants it; some are drawn as several. */
 const STAR = "path://M50 3 61 37 97 37 68 58 79 93 50 72 21 93 32 58 3 37 39 37Z";
@@ -218,13 +238,13 @@ function xySeries(one, k, chart) {
     case "named": {
       const [x, y] = data[0].value, [left, right, low, high] = one.spans;
       const span = (ends) => ({ type: "line", data: ends, silent: true, symbol: "none", z: 2, lineStyle: { color: colour, width: 1.5 } });
-      const least = (end, mean, isLog) => (isLog ? Math.max(end, mean / 2) : end);
+      const words = namesBeside(chart).get(one);
       return [
-        ...(left === null || right === null ? [] : [span([[least(left, x, chart.x_log), y], [right, y]])]),
-        ...(low === null || high === null ? [] : [span([[x, least(low, y, chart.y_log)], [x, high]])]),
+        ...(left === null || right === null ? [] : [span([[Math.max(left, least(chart, "x")), y], [right, y]])]),
+        ...(low === null || high === null ? [] : [span([[x, Math.max(low, least(chart, "y"))], [x, high]])]),
         { type: "scatter", name: one.name, data, z: 4, symbol: SHAPES[turn(k)], symbolSize: 12,
-          label: { show: true, formatter: one.name, position: "right", color: theme.text, fontSize: 12 },
-          labelLayout: { hideOverlap: false, moveOverlap: "shiftY" }, itemStyle: markStyle(colour, one.is_hollow) },
+          label: { show: Boolean(words), formatter: words, position: "right", color: theme.text, fontSize: 12 },
+          itemStyle: markStyle(colour, one.is_hollow) },
       ];
     }
     case "line": case "steps":
@@ -251,7 +271,7 @@ function xyOption(chart) {
     series[0].markLine = { silent: true, symbol: "none", lineStyle: { color: theme.muted, type: "dashed", width: 1 },
       data: chart.marks.map(([x, words]) => ({ xAxis: x, label: { show: Boolean(words), formatter: words } })) };
   }
-  const isNamed = chart.series.some(({ kind }) => kind === "named");
+  const isNamed = named(chart).length > 0;
   const hasLegend = !chart.over_time && !isNamed && chart.series.length > 1 && chart.series.length <= MOST_NAMED;
   const axis = (name, range, isLog) => ({
     type: isLog ? "log" : "value", scale: true, name, nameLocation: "middle", nameTextStyle: { color: theme.muted }, splitNumber: 5,
@@ -260,13 +280,14 @@ function xyOption(chart) {
     splitLine: { lineStyle: { color: theme.line } }, axisLine: { show: false },
   });
   const isCounted = chart.series.every(({ x }) => x.every(Number.isInteger));
-  const heights = chart.series.flatMap(({ y }) => y.filter((value) => value !== null)).concat(1);
-  const labels = Math.max(...heights.slice(0, 500).map((value) => textWidth(tick(value))));
+  const widest = (axis) => Math.max(...chart.series.flatMap((one) => one[axis].filter((value) => value !== null)).concat(1)
+    .slice(0, 500).map((value) => textWidth(tick(value))));
+  const labels = widest("y");
   const option = {
     ...baseOption(),
     legend: { show: hasLegend, top: 0, left: 0, itemWidth: 18, itemHeight: 11, itemGap: 12, type: "scroll",
       textStyle: { color: theme.muted, width: 260, overflow: "truncate" }, pageTextStyle: { color: theme.muted } },
-    grid: { left: Math.min(90, labels + 34), right: isNamed ? 140 : 20, top: hasLegend ? 34 : 12, bottom: 44, outerBoundsMode: "none" },
+    grid: { left: Math.min(90, labels + 34), right: isNamed ? 140 : Math.max(20, widest("x") / 2 + 4), top: hasLegend ? 34 : 12, bottom: 44, outerBoundsMode: "none" },
     xAxis: { ...axis(chart.x, null, chart.x_log), scale: !chart.x_from_zero, nameGap: 26, ...(isCounted ? { minInterval: 1 } : {}) },
     yAxis: { ...axis(chart.y, chart.y_range, chart.y_log), nameGap: Math.min(72, labels + 16) },
     tooltip: {
@@ -283,13 +304,13 @@ function xyOption(chart) {
 /* A chart over time: from end to end, a slider below it, and all lines in one tooltip. */
 function withSlider(option, chart, labels) {
   const ends = chart.series.flatMap(({ x }) => [x[0], x[x.length - 1]]);
-  const first = Math.min(...ends), last = Math.max(...ends);
+  const first = Math.min(...ends), last = Math.max(...ends), begin = first > 0 && first < 0.2 * last ? 0 : first;
   return {
     ...option,
     grid: { left: Math.min(80, labels + 16), right: 18, top: 12, bottom: 84, outerBoundsMode: "none" },
     xAxis: {
-      ...option.xAxis, min: first > 0 && first < 0.02 * last ? 0 : first, max: last, nameGap: 24,
-      axisLabel: { ...option.xAxis.axisLabel, showMaxLabel: false }, splitLine: { show: false },
+      ...option.xAxis, min: begin, max: last, nameGap: 24,
+      axisLabel: { ...option.xAxis.axisLabel, showMinLabel: begin === 0, showMaxLabel: false }, splitLine: { show: false },
       axisLine: { show: true, lineStyle: { color: theme.line } },
     },
     yAxis: { ...option.yAxis, name: "", splitNumber: 4 },

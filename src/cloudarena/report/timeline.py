@@ -58,6 +58,7 @@ def _chart(
         span = max(float(np.ptp(x)) * seconds for x, _ in columns.values())
         unit, divisor = next((u for u in _UNITS if span >= 3 * u[1]), _UNITS[-1])
         size = seconds / divisor
+    is_whole = group_size(points) == 1
     series, marked = [], 0
     for policy, (x, y) in columns.items():
         marks = _marks(plot, samples[policy]) * size
@@ -67,12 +68,13 @@ def _chart(
                 policy,
                 thin(x) * size,
                 thin(y),
+                "steps" if is_whole else "line",
                 colour=policies.index(policy),
                 marks=marks.tolist(),
             )
         )
     hints = [plot.unit]
-    if group_size(points) > 1:
+    if not is_whole:
         hints.append(f"{points:,} points, drawn as means of {group_size(points)}")
     if marked:
         hints.append(f"{marked:,} vertical lines")

@@ -1,0 +1,372 @@
+"""Policies that choose a share by simulation, stage by stage: Monte Carlo, blind pick, iLOS, eLOS.
+
+Each evaluates shares by the closed-form model of a stage's work, with the distributions of the
+classes and common random numbers, and takes the best. They differ in how many evaluations they
+spend on that, and so, where an evaluation takes time, in how long their stages are and how old
+their news is.
+After chapters 5 and 6 of Zhang's thesis (Tsinghua, 2011).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.checks import check_number, check_probability, check_whole
+from cloudarena.base.errors import check_choice
+from cloudarena.optimize import blind_pick_size
+from cloudarena.optimize.final_rules import choose
+from cloudarena.optimize.layers import first_in_order, front_of
+from cloudarena.scenarios.clusters.decision import UNTIL_DONE, ClustersDecision, Plan
+from cloudarena.scenarios.clusters.policies.book import POLICIES
+from cloudarena.scenarios.clusters.policies.model.cluster_model import ClusterModel, Estimator
+from cloudarena.scenarios.clusters.policies.model.compositions import Compositions
+from cloudarena.scenarios.clusters.policies.model.large_spaces import near_front
+from cloudarena.scenarios.clusters.policies.model.stages import (
+    MERGE_FLOOR,
+    SPLIT_FLOOR,
+    SplitRule,
+    Thresholds,
+    Timeline,
+    least_similarity,
+    merge,
+    partition,
+    thresholds,
+)
+from cloudarena.scenarios.clusters.spec import ClustersScenario
+
+Rule = Literal["max_throughput", "knee", "random"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+
+DESIGNS = 50_000
+"""Shares that a decider looks at; of a larger space it takes a sample."""
+SAFETY_NET = 0.25
+"""The least part of a sample that is drawn uniformly, and so trusts no model."""
+FEWEST_PROPER = 10
+"""Proper replications of a selected share, however short the time."""
+
+
+class StageModel(ClusterModel):
+    """The closed-form model of a stage's work, with the classes' own distributions."""
+
+    drawn_together = 250
+
+    def __init__(
+        self,
+        shares: Ints,
+        decision: ClustersDecision,
+        load: Floats,
+        estimator: Estimator,
+        seed: int,
+    ) -> None:
+        super().__init__(
+            shares,
+            load / decision.mean_seconds,
+            decision.mean_seconds,
+            decision.mean_memory_mb,
+            seed=seed,
+            estimator=estimator,
+            memory_of=decision.memory,
+        )
+        self._distributions = [one.seconds for one in decision.classes]
+        self._distributions += [one.memory_mb for one in decision.classes]
+
+    def draw_factors(self, rng: np.random.Generator) -> Floats:
+        """Factors by the classes' distributions."""
+        return np.stack(
+            [one.factors(rng, self.drawn_together) for one in self._distributions], axis=1
+        )
+
+
+@dataclass(kw_only=True, eq=False)
+class _Iterative(ABC):
+    """What the four have in common.
+
+    The parameters of a policy are its fields; these come after its own.
+    """
+
+    name = ""
+
+    replications: int = 1000
+    designs: int = DESIGNS
+    rule: Rule = "max_throughput"
+    estimator: Estimator = "mean_of_max"
+
+    def __post_init__(self) -> None:
+        self.replications = check_whole(f"policy {self.name}: replications", self.replications, 2)
+        self.designs = check_whole(f"policy {self.name}: designs", self.designs, 1)
+        check_choice(f"policy {self.name}: rule", self.rule, RULES)
+        check_choice(f"policy {self.name}: estimator", self.estimator, ("mean_of_max", "plug_in"))
+
+    def start(self, scenario: ClustersScenario, seed: int) -> None:
+        """Takes all shares there are, or draws some that every decision looks at."""
+        self._space = Compositions(scenario.vms, len(scenario.classes), scenario.allow_idle)
+        self._looked_at = min(self._space.size, self.designs)
+        """Shares that a decision looks at."""
+        if self._space.size <= self.designs:
+            self._drawn = self._space.all()
+        else:
+            self._drawn = self._space.draw(self.designs, seed)
+
+    def _shares(self, decision: ClustersDecision, load: Floats) -> Ints:
+        """All shares, or a sample for this load: near the front of the mean model, and uniform."""
+        if self._space.size <= self.designs:
+            return self._drawn
+        most = max(1, math.floor((1.0 - SAFETY_NET) * self.designs))
+        near = near_front(self._space, load, decision.mean_memory_mb, most)
+        return np.concatenate((near, self._drawn[: self.designs - len(near)]))
+
+    def __call__(self, decision: ClustersDecision) -> Plan:
+        """The best share for the stage, and its length."""
+        length = self._length(decision)
+        seed = int(decision.rng.integers(2**31))
+        load = decision.load(length)
+        shares = self._shares(decision, load)
+        model = StageModel(shares, decision, load, self.estimator, seed)
+        if decision.decide_seconds > 0 and decision.number == 0:
+            # Thought out beforehand, with all the time in the world.
+            share, spent = self._best(model, model.all_designs(), 0, self.replications)
+        else:
+            share, spent = self._decide(model, decision)
+        return Plan(share, length, spent)
+
+    def _length(self, decision: ClustersDecision) -> float:
+        """As long as it takes to think; by the spec where that takes no time."""
+        if decision.all_arrived:
+            return UNTIL_DONE
+        seconds = self._cost() * decision.decide_seconds or decision.stage_s
+        return max(float(seconds), decision.least_stage_s)
+
+    @abstractmethod
+    def _cost(self) -> int:
+        """Evaluations of a decision."""
+
+    @abstractmethod
+    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
+        """A share, and the evaluations spent on it."""
+
+    def _best(
+        self, model: StageModel, designs: Ints, first: int, replications: int
+    ) -> tuple[Ints, int]:
+        """The best of some shares by replications from ``first`` on, and what that cost."""
+        losses = self._estimate(model, designs, first, replications)
+        front = front_of(losses)
+        place = front[choose(self.rule, losses[front], model.seed)]
+        return model.shares[designs[place]], len(designs) * replications
+
+    def _two_looks(
+        self, model: StageModel, rough: int, selected: int, replications: int
+    ) -> tuple[Ints, int]:
+        """LOS: a rough look at all shares, a proper one at those selected."""
+        designs = model.all_designs()
+        looks = self._estimate(model, designs, 0, rough)
+        best = first_in_order(looks, min(selected, len(designs)))
+        shares, spent = self._best(model, best, rough, replications)
+        return shares, spent + len(designs) * rough
+
+    def _estimate(self, model: StageModel, designs: Ints, first: int, replications: int) -> Floats:
+        """Mean makespan and memory; of the rule that looks at no memory the makespan alone."""
+        moments = model.estimate(designs, np.arange(first, first + replications))
+        return moments.mean[:, :1] if self.rule == "max_throughput" else moments.mean
+
+
+@POLICIES.stepped("iterative-monte-carlo")
+class IterativeMonteCarlo(_Iterative):
+    """Every share is evaluated ``replications`` times, stage by stage."""
+
+    name = "iterative-monte-carlo"
+
+    def _cost(self) -> int:
+        return self._looked_at * self.replications
+
+    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
+        return self._best(model, model.all_designs(), 0, self.replications)
+
+
+@POLICIES.stepped("iterative-blind-pick")
+@dataclass(eq=False)
+class IterativeBlindPick(_Iterative):
+    """Shares picked at random are evaluated ``replications`` times, stage by stage.
+
+    So many that one of ``good`` ones is among them on average, or with probability
+    ``confidence``.
+    """
+
+    name = "iterative-blind-pick"
+
+    good: int = 12
+    confidence: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.good = check_whole(f"policy {self.name}: good", self.good, 1)
+        if self.confidence is not None:
+            check_probability(f"policy {self.name}: confidence", self.confidence)
+
+    def start(self, scenario: ClustersScenario, seed: int) -> None:
+        """Finds out how many to pick."""
+        super().start(scenario, seed)
+        good = min(self.good, self._looked_at)
+        self._picked = blind_pick_size(self._looked_at, good, 1, self.confidence)
+
+    def _cost(self) -> int:
+        return self._picked * self.replications
+
+    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
+        picked = decision.rng.choice(model.size, self._picked, replace=False, shuffle=False)
+        return self._best(model, np.sort(picked), 0, self.replications)
+
+
+@POLICIES.stepped("ilos")
+@dataclass(eq=False)
+class Ilos(_Iterative):
+    """LOS, stage by stage: a rough look at every share, a proper one at the best.
+
+    All are evaluated ``rough`` times and the best ``selected`` of them ``replications`` times.
+    """
+
+    name = "ilos"
+
+    rough: int = 10
+    selected: int = 190
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.rough = check_whole(f"policy {self.name}: rough", self.rough, 1)
+        self.selected = check_whole(f"policy {self.name}: selected", self.selected, 1)
+
+    def start(self, scenario: ClustersScenario, seed: int) -> None:
+        """No more can be selected than there are."""
+        super().start(scenario, seed)
+        self._few = min(self.selected, self._looked_at)
+
+    def _cost(self) -> int:
+        return self._looked_at * self.rough + self._few * self.replications
+
+    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
+        return self._two_looks(model, self.rough, self._few, self.replications)
+
+
+@POLICIES.stepped("elos")
+@dataclass(kw_only=True, eq=False)
+class Elos(Ilos):
+    """iLOS with stages split where batches differ and merged where they are alike.
+
+    The stages of ``ilos`` are halved, up to three times, where the least alike pair of batches has
+    a likeness below ``split``; neighbours whose batches are all at least ``merge`` alike become
+    one, at most ``cap`` stages of ``ilos`` long. By default both come from the batches: the 0.33
+    quantile over random pairs, but at most ``split_floor``, and the 0.67 quantile, but at least
+    ``merge_floor``. A longer stage gives more time to think: the number of rough evaluations
+    follows from the stage before.
+
+    If batches to come are not known, the next stage is half as long as the one before if the
+    batches that came in such a time (the last two at least) are less alike than ``split``, twice as
+    long if at least ``merge``, within an eighth and ``cap`` times the stage of ``ilos``.
+    """
+
+    name = "elos"
+
+    split: float | None = None
+    merge: float | None = None
+    split_floor: float = SPLIT_FLOOR
+    merge_floor: float = MERGE_FLOOR
+    cap: float = 4.0
+    split_rule: SplitRule = "min"
+    intensity_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.cap = check_number(f"policy {self.name}: cap", self.cap, 1.0)
+        check_choice(f"policy {self.name}: split_rule", self.split_rule, ("min", "max"))
+        weight = check_number(f"policy {self.name}: intensity_weight", self.intensity_weight, 0.0)
+        self.intensity_weight = weight
+
+    def start(self, scenario: ClustersScenario, seed: int) -> None:
+        """Forgets the stages of the last run."""
+        super().start(scenario, seed)
+        self._edges: Floats = np.empty(0)
+        self._before = 0.0
+
+    def _length(self, decision: ClustersDecision) -> float:
+        step = super()._length(decision)
+        if math.isinf(step):
+            return step
+        timeline = Timeline(decision.batch_times, decision.batch_tasks.astype(np.float64))
+        limits = self._thresholds(timeline)
+        if decision.information == "oracle":
+            length = self._planned(decision, timeline, limits, step)
+        else:
+            length = self._adapted(decision, timeline, limits, step)
+        return max(length, decision.least_stage_s)
+
+    def _planned(
+        self, decision: ClustersDecision, timeline: Timeline, limits: Thresholds, step: float
+    ) -> float:
+        """Up to the next edge of stages that are laid out once, over all batches."""
+        if not len(self._edges):
+            end = step * (math.floor(timeline.times[-1] / step) + 1)
+            begins = [
+                edge
+                for begin in np.arange(0.0, end - step / 2.0, step)
+                for edge in partition(
+                    timeline,
+                    float(begin),
+                    float(begin) + step,
+                    limits.split,
+                    step / 8.0,
+                    split_rule=self.split_rule,
+                    intensity_weight=self.intensity_weight,
+                )
+            ]
+            kept = merge(
+                timeline, begins, end, limits.merge, self.cap * step, self.intensity_weight
+            )
+            self._edges = np.array([*kept, end])
+        # Thinking may have come late, so the stage need not begin at an edge.
+        ahead = self._edges[self._edges > decision.begins + step / 100.0]
+        return float(ahead[0] - decision.begins) if len(ahead) else step
+
+    def _adapted(
+        self, decision: ClustersDecision, timeline: Timeline, limits: Thresholds, step: float
+    ) -> float:
+        """Half or twice the stage before, by the batches of that time."""
+        before = self._before or step
+        recent = int((timeline.times > decision.now - before).sum())
+        likeness = least_similarity(timeline.mixes[-max(recent, 2) :], self.intensity_weight)
+        length = before
+        if likeness < limits.split:
+            length = before / 2.0
+        elif likeness >= limits.merge and len(timeline.times) > 1:
+            length = before * 2.0
+        self._before = min(max(length, step / 8.0), self.cap * step)
+        return self._before
+
+    def _thresholds(self, timeline: Timeline) -> Thresholds:
+        found = thresholds(
+            timeline.mixes,
+            split_floor=self.split_floor,
+            merge_floor=self.merge_floor,
+            intensity_weight=self.intensity_weight,
+        )
+        return Thresholds(
+            found.split if self.split is None else self.split,
+            found.merge if self.merge is None else self.merge,
+        )
+
+    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
+        if decision.decide_seconds == 0:
+            return super()._decide(model, decision)
+        budget = decision.allowed_s / decision.decide_seconds
+        rough = math.floor((budget - self._few * self.replications) / model.size)
+        if rough >= 1:
+            rough = min(rough, self.replications)
+            return self._two_looks(model, rough, self._few, self.replications)
+        # Too short for that: a single rough look, and what is left for the selected.
+        proper = math.floor((budget - model.size) / self._few)
+        proper = min(max(proper, FEWEST_PROPER), self.replications)
+        return self._two_looks(model, 1, self._few, proper)
