@@ -14,9 +14,12 @@ from cloudarena.contract import Result, Run
 class Over(Run):
     """A run that has ended before it began."""
 
-    now, decision = 0.0, None
+    now, is_deciding = 0.0, False
 
-    def apply(self, action):
+    def show(self):
+        raise AssertionError("there is nothing to decide")
+
+    def take(self, action):
         raise AssertionError("there is nothing to decide")
 
     def metrics(self):

@@ -114,7 +114,7 @@ def test_a_run_shows_each_metric_with_its_meaning(scenario):
     text = squeezed(printed([result_table(result, scenario)], 120))
     assert "vm/azure-like-10k: best-fit, seed 5" in text
     assert "requests 10,000 VM requests that arrived" in text
-    assert "energy_kwh 9,448.1 lower energy of all machines" in text
+    assert "energy_kwh 9,448.1 lower The energy of all machines" in text
     assert f"own_metric {UNKNOWN}" in text
     assert "failed > 12" in text
 
