@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from cloudarena.contract import Scenario as Scenario
     from cloudarena.contract import metric as metric
     from cloudarena.experiments.compare import compare as compare
+    from cloudarena.experiments.comparison import Comparison as Comparison
     from cloudarena.experiments.simulate import simulate as simulate
+    from cloudarena.experiments.tuning import Tuning as Tuning
     from cloudarena.experiments.tuning import tune as tune
     from cloudarena.policies import parameters as parameters
 
@@ -39,6 +41,8 @@ _HOMES = {
     "Decision": "contract",
     "Policy": "contract",
     "Result": "contract",
+    "Comparison": "experiments.comparison",
+    "Tuning": "experiments.tuning",
     "Metric": "contract",
     "metric": "contract",
     "parameters": "policies",

@@ -22,9 +22,7 @@ from cloudarena.cli.options import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
-    from cloudarena.experiments.tuning import Tuning
     from cloudarena.optimize import Problem, Progress
 
 METHODS = (
@@ -109,11 +107,11 @@ def optimize(
             **{name: value for name, value in given.items() if value is not None},
         )
     if out is not None:
-        _save(tuning, out)
+        tuning.save(out)
     if as_json:
         print_json(tuning.summary())
         return
-    from cloudarena.report.tuning import tuning_tables
+    from cloudarena.report.terminal import tuning_tables
 
     for part in tuning_tables(tuning):
         people().print(part, highlight=False)
@@ -152,21 +150,3 @@ def _progress() -> Iterator[Callable[[str, Progress, Problem], None] | None]:
             )
 
         yield watch
-
-
-def _save(tuning: Tuning, out: Path) -> None:
-    """Writes the report, all figures as JSON, every selected design, and the winner's spec."""
-    import json
-
-    import pyarrow.parquet as pq
-
-    from cloudarena.base.files import written_folder
-    from cloudarena.report.reproduce import spec_yaml
-    from cloudarena.report.tuning import write_tuning_report
-
-    with written_folder(out) as draft:
-        write_tuning_report(tuning, draft / "report.html")
-        (draft / "optimize.json").write_text(json.dumps(tuning.summary(), indent=2) + "\n")
-        pq.write_table(tuning.table(), draft / "designs.parquet", compression="zstd")
-        winner = spec_yaml(tuning.winning_scenario, absolute=True)
-        (draft / "winner.yaml").write_text(winner, encoding="utf-8")

@@ -19,7 +19,8 @@ from cloudarena.contract.metric import Metric, metric, shared
 from cloudarena.contract.plot import Plot, TradeOff
 from cloudarena.contract.result import RecordLevel, Result
 from cloudarena.contract.run import Run
-from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.saved import Saved
+from cloudarena.contract.scenario import Scenario, scenario_from_yaml
 from cloudarena.contract.spec import Spec
 from cloudarena.policies.policy import Policy
 
@@ -35,9 +36,11 @@ __all__ = [
     "RecordLevel",
     "Result",
     "Run",
+    "Saved",
     "Scenario",
     "Spec",
     "TradeOff",
     "metric",
+    "scenario_from_yaml",
     "shared",
 ]

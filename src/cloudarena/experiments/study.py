@@ -23,6 +23,7 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import SpecError, check_choice, explain, nearest
+from cloudarena.base.yaml import parse_yaml
 from cloudarena.catalogue import (
     load,
     override,
@@ -175,6 +176,28 @@ def read_study(
         source = str(folder / source)
     scenario = load(source, changes, folder)
     return LoadedStudy(name or scenario.name, study, source, changes, folder, scenario)
+
+
+def study_yaml(loaded: LoadedStudy, objectives: Sequence[Objective]) -> str:
+    """The study with its scenario and objectives written out, as a YAML file that loads again."""
+    import yaml
+
+    plain = loaded.study.model_dump(mode="json", exclude_unset=True)
+    if loaded.scenario is not None:
+        plain["spec"] = yaml.safe_load(loaded.scenario.to_yaml(absolute=True))
+    plain["objectives"] = {one.name: one.direction for one in objectives}
+    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
+
+
+def study_from_yaml(text: str, name: str, overrides: Mapping[str, Any]) -> LoadedStudy:
+    """The study that ``study_yaml`` wrote, under the name, and with the changes, that it had."""
+    try:
+        data = parse_yaml(text)
+    except ValueError as error:
+        raise SpecError(f"spec.yaml, {error}") from None
+    if not isinstance(data, dict):
+        raise SpecError("spec.yaml: is not a mapping of keys")
+    return read_study(data)._replace(name=name, overrides=dict(overrides))
 
 
 def policy_text(design: Design) -> str:

@@ -11,14 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.errors import CloudarenaError, SpecError, check_choice
 from cloudarena.base.parallel import check_workers, in_parallel, worker_count
-from cloudarena.contract import Result, Scenario
+from cloudarena.base.records import pack, unpack
+from cloudarena.base.results import SPEC, Contents, needed
+from cloudarena.contract import Result, Saved, Scenario
 from cloudarena.engine.streams import stream
 from cloudarena.experiments.designs import Design, DesignSpace
 from cloudarena.experiments.pool import compile_once
@@ -30,11 +32,14 @@ from cloudarena.experiments.study import (
     policy_text,
     read_study,
     spec_changes,
+    study_from_yaml,
+    study_yaml,
 )
 from cloudarena.optimize import METHODS, Encoding, Objective, Problem, Progress, Selection
 from cloudarena.optimize.alignment import NOTHING
 from cloudarena.optimize.final_rules import FINAL_RULES
 from cloudarena.optimize.remembered import Remembered
+from cloudarena.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,6 +81,9 @@ class ScenarioProblem(Problem):
         self.workers = check_workers(workers)
         self.common_random_numbers = common_random_numbers
         self._scenarios: dict[str, Scenario] = {}
+
+    def check(self) -> None:
+        """Looks at some of the designs, and compiles their policies, before the first run."""
         for number in np.unique(np.linspace(0, self.size - 1, CHECKED).astype(np.int64)):
             design = self.space[int(number)]
             compile_once(self.scenario(design), policy_text(design))
@@ -141,9 +149,19 @@ def _measure(
     return places, column, rows
 
 
+class Selections(NamedTuple):
+    """The outcomes of the methods, as they are kept in a file."""
+
+    selection: Selection
+    others: tuple[Selection, ...]
+
+
 @dataclass(frozen=True, eq=False)
-class Tuning:
+class Tuning(Saved):
     """What was chosen among the designs of a study, and what others would have chosen."""
+
+    stored_as: ClassVar[str] = "optimization"
+    page: ClassVar[str] = "cloudarena.report.pages.optimization"
 
     study: LoadedStudy
     problem: Problem
@@ -159,6 +177,8 @@ class Tuning:
     seed: int
     options: dict[str, Any]
     """Of the method."""
+    version: str = __version__
+    """The version of cloudarena that ran it."""
 
     @cached_property
     def winner(self) -> Any:
@@ -209,9 +229,17 @@ class Tuning:
     def summary(self) -> dict[str, Any]:
         """All of it as plain values for JSON."""
         return {
+            "result": self.stored_as,
+            "version": self.version,
             "scenario": self.study.name,
             "kind": self.winning_scenario.kind.name,
             "seed": self.seed,
+            "asked": {
+                "method": self.asked_method,
+                "evaluations": self.evaluations,
+                "options": self.options,
+                "set": self.study.overrides,
+            },
             **self.selection.summary(),
             "chosen": self.designs(self.selection, self.selection.chosen),
             "front": self.designs(self.selection, self.selection.front.designs),
@@ -223,7 +251,41 @@ class Tuning:
                 for other in self.others
             ]
             + [{"method": method, "error": why} for method, why in self.failures.items()],
+            "tables": ["designs"],
         }
+
+    def contents(self) -> Contents:
+        """The figures, every design, the study, the winner's spec, and what the methods kept."""
+        return Contents(
+            self.summary(),
+            {"designs": self.table()},
+            {
+                SPEC: study_yaml(self.study, self.selection.objectives),
+                "winner.yaml": self.winning_scenario.to_yaml(absolute=True),
+            },
+            pack(Selections(self.selection, self.others)),
+        )
+
+    @classmethod
+    def restore(cls, contents: Contents) -> Self:
+        """The optimisation whose contents these are; nothing is simulated again."""
+        said, asked = contents.summary, contents.summary["asked"]
+        text = needed(contents, cls.stored_as, SPEC)
+        study = study_from_yaml(text, said["scenario"], asked["set"])
+        kept = unpack(Selections, contents.state)
+        failures = {one["method"]: one["error"] for one in said["compared"] if "error" in one}
+        return cls(
+            study,
+            _problem(study, kept.selection.objectives, said["seed"]),
+            kept.selection,
+            kept.others,
+            failures,
+            asked["method"],
+            asked["evaluations"],
+            said["seed"],
+            asked["options"],
+            said["version"],
+        )
 
     def table(self) -> pa.Table:
         """A row for each design that was evaluated: what it is, and its objectives.
@@ -358,12 +420,10 @@ def tune(
     given = _options((method, *compare), options)
     study = read_study(spec, overrides)
     wanted = study.objectives(objectives)
-    problem: Problem
-    if study.scenario is None:
-        problem = study.closed_form(wanted, seed)
-    else:
-        space = study.space(seed)
-        problem = Remembered(ScenarioProblem(study, space, wanted, seed, workers))
+    problem = _problem(study, wanted, seed, workers)
+    if isinstance(problem, ScenarioProblem):
+        problem.check()
+        problem = Remembered(problem)
     evaluations = EACH * problem.size if evaluations is None else evaluations
 
     def run(name: str) -> Selection:
@@ -392,6 +452,15 @@ def tune(
     return Tuning(
         study, problem, selection, tuple(others), failures, method, evaluations, seed, options
     )
+
+
+def _problem(
+    study: LoadedStudy, objectives: Sequence[Objective], seed: int, workers: int = -1
+) -> Problem:
+    """The designs of a study, as the methods know them."""
+    if study.scenario is None:
+        return study.closed_form(objectives, seed)
+    return ScenarioProblem(study, study.space(seed), objectives, seed, workers)
 
 
 def _options(methods: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
