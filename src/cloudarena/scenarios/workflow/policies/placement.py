@@ -40,8 +40,8 @@ def shown() -> tuple[Nodes, Function]:
 POLICIES = PolicyBook("workflow", shown, returns=2)
 POLICIES.replay(Replay)
 
-# Where several nodes are equally good, helpers take a ``draw`` from 0 to 1, since code that counts no
-# references cannot take a Generator from Python; with 0 they take the first.
+# Where several nodes are equally good, helpers take a ``draw`` from 0 to 1, since code that counts
+# no references cannot take a Generator from Python; with 0 they take the first.
 
 
 @plain
