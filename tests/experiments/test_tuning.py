@@ -145,7 +145,7 @@ def test_without_a_study_all_policies_are_tried():
 
 
 def test_the_studies_of_the_catalogue():
-    assert studies() == [
+    assert list(studies()) == [
         "clusters/ligo-128",
         "clusters/ligo-20",
         "clusters/ligo-32",
