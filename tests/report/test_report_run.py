@@ -9,8 +9,8 @@ import pytest
 
 import cloudarena
 from cloudarena.base.measures import AtLeast
-from cloudarena.contract import Result
-from cloudarena.report.page import render
+from cloudarena.contract import Metric, Result
+from cloudarena.report.page import metric_head, render
 from cloudarena.report.pages.run import make_sheet
 
 
@@ -65,3 +65,9 @@ def test_the_command_names_changes_of_the_spec():
     page = render(make_sheet(cloudarena.simulate(scenario, "first-fit", seed=3)))
     text = re.sub(r"</span>\s?<span>", " ", page)
     assert "--set oversubscription.cpu=1.25 --policy first-fit --seed 3" in text
+
+
+def test_code_in_the_meaning_of_a_metric_is_code():
+    head = metric_head(Metric("x_s", "As long as ``duration_s`` <i>.", "lower", label="X, s"))
+    assert "As long as <code>duration_s</code> &lt;i&gt;." in head
+    assert 'data-tip="x_s: As long as duration_s &lt;i&gt;. ↓ lower is better"' in head

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import PrivateAttr, ValidationError
 
 from cloudarena.base.errors import SpecError, explain
-from cloudarena.base.yaml import parse_yaml
+from cloudarena.base.yaml import parse_yaml, write_yaml
 from cloudarena.contract.result import RecordLevel
 from cloudarena.contract.spec import Spec, union_tags
 
@@ -67,10 +67,8 @@ class Scenario(Spec):
         Args:
             absolute: makes paths absolute, so that the file may lie in any folder.
         """
-        import yaml
-
         plain = _absolute(self.model_dump()) if absolute else self.model_dump(mode="json")
-        return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
+        return write_yaml(plain)
 
     @property
     def facts(self) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import SpecError, check_choice, explain, nearest
-from cloudarena.base.yaml import parse_yaml
+from cloudarena.base.yaml import parse_yaml, write_yaml
 from cloudarena.catalogue import (
     load,
     override,
@@ -180,13 +180,11 @@ def read_study(
 
 def study_yaml(loaded: LoadedStudy, objectives: Sequence[Objective]) -> str:
     """The study with its scenario and objectives written out, as a YAML file that loads again."""
-    import yaml
-
     plain = loaded.study.model_dump(mode="json", exclude_unset=True)
     if loaded.scenario is not None:
-        plain["spec"] = yaml.safe_load(loaded.scenario.to_yaml(absolute=True))
+        plain["spec"] = parse_yaml(loaded.scenario.to_yaml(absolute=True))
     plain["objectives"] = {one.name: one.direction for one in objectives}
-    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
+    return write_yaml(plain)
 
 
 def study_from_yaml(text: str, name: str, overrides: Mapping[str, Any]) -> LoadedStudy:

@@ -243,7 +243,7 @@ function xySeries(one, k, chart) {
         ...(left === null || right === null ? [] : [span([[Math.max(left, least(chart, "x")), y], [right, y]])]),
         ...(low === null || high === null ? [] : [span([[x, Math.max(low, least(chart, "y"))], [x, high]])]),
         { type: "scatter", name: one.name, data, z: 4, symbol: SHAPES[turn(k)], symbolSize: 12,
-          label: { show: Boolean(words), formatter: words, position: "right", color: theme.text, fontSize: 12 },
+          label: { show: Boolean(words), formatter: words, position: "right", offset: [0, -9], color: theme.text, fontSize: 12 },
           itemStyle: markStyle(colour, one.is_hollow) },
       ];
     }
@@ -287,9 +287,9 @@ function xyOption(chart) {
     ...baseOption(),
     legend: { show: hasLegend, top: 0, left: 0, itemWidth: 18, itemHeight: 11, itemGap: 12, type: "scroll",
       textStyle: { color: theme.muted, width: 260, overflow: "truncate" }, pageTextStyle: { color: theme.muted } },
-    grid: { left: Math.min(90, labels + 34), right: isNamed ? 140 : Math.max(20, widest("x") / 2 + 4), top: hasLegend ? 34 : 12, bottom: 44, outerBoundsMode: "none" },
+    grid: { left: Math.min(90, Math.max(62, labels + 34)), right: isNamed ? 140 : Math.max(20, widest("x") / 2 + 4), top: hasLegend ? 34 : 12, bottom: 44, outerBoundsMode: "none" },
     xAxis: { ...axis(chart.x, null, chart.x_log), scale: !chart.x_from_zero, nameGap: 26, ...(isCounted ? { minInterval: 1 } : {}) },
-    yAxis: { ...axis(chart.y, chart.y_range, chart.y_log), nameGap: Math.min(72, labels + 16) },
+    yAxis: { ...axis(chart.y, chart.y_range, chart.y_log), nameGap: Math.min(72, Math.max(42, labels + 16)) },
     tooltip: {
       ...tooltipStyle(), trigger: "item",
       formatter: ({ marker, seriesName, name, value }) =>
@@ -307,7 +307,7 @@ function withSlider(option, chart, labels) {
   const first = Math.min(...ends), last = Math.max(...ends), begin = first > 0 && first < 0.2 * last ? 0 : first;
   return {
     ...option,
-    grid: { left: Math.min(80, labels + 16), right: 18, top: 12, bottom: 84, outerBoundsMode: "none" },
+    grid: { left: Math.min(80, Math.max(48, labels + 16)), right: 18, top: 12, bottom: 84, outerBoundsMode: "none" },
     xAxis: {
       ...option.xAxis, min: begin, max: last, nameGap: 24,
       axisLabel: { ...option.xAxis.axisLabel, showMinLabel: begin === 0, showMaxLabel: false }, splitLine: { show: false },

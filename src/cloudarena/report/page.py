@@ -125,16 +125,21 @@ def label_of(metric: Metric) -> str:
     return metric.label or metric.name
 
 
+def meaning_of(metric: Metric) -> str:
+    """What a metric is, as HTML; names between double backticks are code."""
+    return re.sub(r"``(.+?)``", r"<code>\1</code>", escape(metric.description))
+
+
 def metric_tip(metric: Metric) -> str:
     """What a metric means, with its identifier."""
     way = DIRECTIONS[metric.better]
-    meaning = f"{metric.description.rstrip('.')}. {way}".strip(". ")
+    meaning = f"{metric.description.replace('``', '').rstrip('.')}. {way}".strip(". ")
     return f"{metric.name}: {meaning}" if meaning else metric.name
 
 
 def metric_head(metric: Metric, with_meaning: bool = True) -> str:
     """The head of a metric's row: its label, its direction, its identifier and its meaning."""
-    meaning = f'<span class="meaning">{escape(metric.description)}</span>' if with_meaning else ""
+    meaning = f'<span class="meaning">{meaning_of(metric)}</span>' if with_meaning else ""
     return (
         f'<th scope="row"><span class="tip" tabindex="0" data-tip="{escape(metric_tip(metric))}">'
         f"{breakable(label_of(metric))}</span>{_arrow(metric)}"

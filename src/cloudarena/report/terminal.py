@@ -71,7 +71,7 @@ def result_table(result: Result, scenario: Scenario) -> Table:
             Text(name, "bold" if important else ""),
             Text(format_number(value), "bold" if important else ""),
             Text(metric.better or ""),
-            Text(metric.description),
+            Text(metric.description.replace("``", "")),
         )
     return table
 

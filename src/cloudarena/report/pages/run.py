@@ -16,6 +16,7 @@ from cloudarena.report.page import (
     command_fact,
     html_table,
     label_of,
+    meaning_of,
     metric_head,
 )
 from cloudarena.report.reproduce import SPEC_FILE, run_again
@@ -114,7 +115,7 @@ def _metrics_table(result: Result, metrics: list[Metric]) -> str:
         rows += (
             f'<tr{kind}>{metric_head(metric, with_meaning=False)}<td data-label="Value">'
             f'<span class="mean">{value}</span></td>'
-            f'<td class="words meant">{escape(metric.description)}</td></tr>'
+            f'<td class="words meant">{meaning_of(metric)}</td></tr>'
         )
     return (
         '<table class="metrics"><thead><tr><th scope="col">Metric</th><th scope="col">Value</th>'
