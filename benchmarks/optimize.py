@@ -39,16 +39,11 @@ from benchmarks.optimize_claims import HEADER, claim_rows, cost_header, cost_row
 from benchmarks.optimize_simulation import STUDIED, simulation
 from cloudarena.base.files import write_text
 from cloudarena.engine.streams import stream
-from cloudarena.optimize import (
-    ClusterModel,
-    Compositions,
-    blind_pick,
-    los,
-    monte_carlo,
-)
+from cloudarena.optimize import blind_pick, los, monte_carlo
 from cloudarena.optimize.layers import front_of, layers
 from cloudarena.optimize.metrics import reduce_metrics, synthetic_metrics
 from cloudarena.optimize.screening import drop_levels
+from cloudarena.scenarios.clusters import ClusterModel, Compositions
 
 REPLICATIONS = 1000
 NAIVE_SHARES = 20

@@ -44,7 +44,7 @@ def service(requests: int, speeds: tuple[float, ...], vms: int = 1) -> TiersScen
             "scenario": "tiers",
             "duration_s": requests / rate,
             "period_s": 1e9,
-            "arrivals": {"kind": "constant", "rate": rate},
+            "arrivals": {"source": "constant", "rate": rate},
             "routing": {"forward": [1.0] * (len(speeds) - 1)},
             "tiers": [
                 {

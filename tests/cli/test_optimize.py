@@ -13,7 +13,7 @@ from cloudarena.optimize.metrics import synthetic_metrics
 SCENARIO = {
     "scenario": "tiers",
     "duration_s": 240,
-    "arrivals": {"kind": "constant", "rate": 4},
+    "arrivals": {"source": "constant", "rate": 4},
     "tiers": [
         {
             "name": "web",
@@ -347,7 +347,7 @@ def test_a_results_folder_knows_which_way_is_better(tmp_path):
 def test_a_comparison_of_a_file_knows_which_way_is_better(cloudarena, tmp_path):
     spec = tmp_path / "service.yaml"
     spec.write_text(
-        "scenario: tiers\nduration_s: 60\nperiod_s: 10\narrivals: {kind: constant, rate: 5}\n"
+        "scenario: tiers\nduration_s: 60\nperiod_s: 10\narrivals: {source: constant, rate: 5}\n"
         "tiers:\n"
         "- {name: web, fat: {rate: 9, max: 2, start: 0}, thin: {rate: 6, max: 3, start: 1}}\n"
     )

@@ -3,7 +3,7 @@
 SCENARIO = {
     "scenario": "tiers",
     "duration_s": 240,
-    "arrivals": {"kind": "constant", "rate": 4},
+    "arrivals": {"source": "constant", "rate": 4},
     "routing": {"kind": "depth", "forward": [0.8]},
     "tiers": [
         {

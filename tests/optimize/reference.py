@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 
 def dominates(a, b):
     return all(x <= y for x, y in zip(a, b, strict=True)) and any(
@@ -23,15 +21,3 @@ def peeled_layers(points):
         left -= front
         number += 1
     return layer
-
-
-def compositions(vms, classes, allow_idle=False):
-    """All shares in lexicographic order, by trying everything."""
-    tuples = itertools.product(range(1, vms + 1), repeat=classes)
-    return [t for t in tuples if (sum(t) <= vms if allow_idle else sum(t) == vms)]
-
-
-def makespan_and_memory(tasks, seconds, memory, theta):
-    """One replication of the cluster model."""
-    times = [n * p / t for n, p, t in zip(tasks, seconds, theta, strict=True)]
-    return max(times), sum(d * t for d, t in zip(memory, theta, strict=True))

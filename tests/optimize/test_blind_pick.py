@@ -8,14 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloudarena.base.errors import SpecError
-from cloudarena.optimize import (
-    ClusterModel,
-    Compositions,
-    blind_pick,
-    blind_pick_size,
-    hit_probability,
-    speed_up,
-)
+from cloudarena.optimize import blind_pick, blind_pick_size, hit_probability, speed_up
+from cloudarena.scenarios.clusters import ClusterModel, Compositions
 
 from .problems import NormalProblem
 

@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 
 from cloudarena.base.errors import SpecError
-from cloudarena.optimize import (
-    ClusterModel,
-    Compositions,
-    FunctionProblem,
-    los,
-    monte_carlo,
-)
+from cloudarena.optimize import FunctionProblem, los, monte_carlo
 from cloudarena.optimize.synthetic import SyntheticProblem
+from cloudarena.scenarios.clusters import ClusterModel, Compositions
 
 from .problems import NormalProblem
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cloudarena.base.errors import CloudarenaError, SpecError
-from cloudarena.optimize import ClusterModel, Compositions, FunctionProblem, Grid, nsga2
+from cloudarena.optimize import FunctionProblem, Grid, nsga2
+from cloudarena.scenarios.clusters import ClusterModel, Compositions
 
 
 def test_without_pymoo_the_error_names_the_extra(monkeypatch):

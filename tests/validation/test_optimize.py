@@ -10,11 +10,8 @@ import pytest
 from benchmarks.optimize_claims import cells, records
 
 from cloudarena.optimize import (
-    ClusterModel,
-    Compositions,
     Subset,
     blind_pick,
-    designed_sample,
     kim_nelson,
     los,
     mocba,
@@ -27,6 +24,7 @@ from cloudarena.optimize.layers import front_of, layers_of, up_to_layer
 from cloudarena.optimize.metrics import reduce_metrics, synthetic_metrics
 from cloudarena.optimize.order import look_at
 from cloudarena.optimize.synthetic import NormalProblem, SyntheticProblem
+from cloudarena.scenarios.clusters import ClusterModel, Compositions, designed_sample
 
 RUNS = 100
 ROUGH = 10

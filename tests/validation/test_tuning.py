@@ -12,7 +12,7 @@ from cloudarena.optimize.final_rules import knee_scores
 SERVICE = {
     "scenario": "tiers",
     "duration_s": 480,
-    "arrivals": {"kind": "sine", "mean": 3, "amplitude": 0.7, "cycle_s": 480},
+    "arrivals": {"source": "sine", "mean": 3, "amplitude": 0.7, "cycle_s": 480},
     "routing": {"kind": "depth", "forward": [0.8]},
     "tiers": [
         {

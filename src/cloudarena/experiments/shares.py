@@ -11,8 +11,12 @@ from pydantic_core import PydanticCustomError
 
 from cloudarena.catalogue import load
 from cloudarena.contract import Scenario, Spec
-from cloudarena.optimize import ClusterModel, Compositions, designed_sample
-from cloudarena.optimize.cluster_model import EXAMPLE_MEMORY, EXAMPLE_SECONDS, LIGO_TASKS
+from cloudarena.scenarios.clusters.policies.model import ClusterModel, Compositions, designed_sample
+from cloudarena.scenarios.clusters.policies.model.cluster_model import (
+    EXAMPLE_MEMORY,
+    EXAMPLE_SECONDS,
+    LIGO_TASKS,
+)
 
 Amount = Annotated[float, Field(gt=0, le=1e9)]
 
@@ -25,7 +29,7 @@ class ShareSample(Spec):
 
 
 class Shares(Spec):
-    """The closed-form model of VM clusters; ``cloudarena.optimize.ClusterModel``."""
+    """The closed-form model of VM clusters; ``cloudarena.scenarios.clusters.ClusterModel``."""
 
     vms: int = Field(ge=1, le=100_000)
     names: tuple[str, ...] = ()

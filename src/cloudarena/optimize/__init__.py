@@ -9,12 +9,9 @@ from collections.abc import Callable
 from cloudarena.optimize.alignment import Alignment
 from cloudarena.optimize.auto import auto
 from cloudarena.optimize.blind_pick import blind_pick, blind_pick_size, hit_probability
-from cloudarena.optimize.cluster_model import ClusterModel
-from cloudarena.optimize.compositions import Compositions
 from cloudarena.optimize.grids import Grid
 from cloudarena.optimize.halving import successive_halving
 from cloudarena.optimize.kn import kim_nelson
-from cloudarena.optimize.large_spaces import designed_sample, mean_model_seeds
 from cloudarena.optimize.layers import layers
 from cloudarena.optimize.los import los
 from cloudarena.optimize.meter import Progress
@@ -46,8 +43,6 @@ METHODS: dict[str, Callable[..., Selection]] = {
 __all__ = [
     "METHODS",
     "Alignment",
-    "ClusterModel",
-    "Compositions",
     "Encoding",
     "FunctionProblem",
     "Grid",
@@ -63,12 +58,10 @@ __all__ = [
     "auto",
     "blind_pick",
     "blind_pick_size",
-    "designed_sample",
     "hit_probability",
     "kim_nelson",
     "layers",
     "los",
-    "mean_model_seeds",
     "mocba",
     "mocba_shares",
     "monte_carlo",

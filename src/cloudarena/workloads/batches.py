@@ -1,4 +1,4 @@
-"""Batches of tasks of several classes: generated, or read from a file.
+"""Batches of tasks of several classes, generated or given.
 
 Four kinds of workload go by two letters each: how often batches arrive (LF low, HF high frequency)
 and how much their mix of classes varies (LC low, HC high covariance). The thesis that names them
@@ -7,27 +7,24 @@ and how much their mix of classes varies (LC low, HC high covariance). The thesi
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from cloudarena.base.errors import SpecError, TraceError, nearest
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.streams import stream
-from cloudarena.workloads.columns import place, read_columns
 
 Variance = Literal["low", "high"]
 
 VOLUME_SHAPE = 4.0
-"""Of the gamma law of a batch's volume: a coefficient of variation of 0.5."""
+"""The shape of the gamma distribution of a batch's volume: a coefficient of variation of 0.5."""
 STEADINESS = 200.0
-"""Sum of the parameters of the Dirichlet law of a batch's mix around that of its regime."""
+"""The sum of the parameters of the Dirichlet distribution of a batch's mix around its regime's."""
 MOST_SECONDS = 1e9
 """The latest time at which a batch may arrive."""
 MOST_TASKS = 10**12
-"""Of a class in a batch."""
+"""The most tasks of a class in a batch."""
 
 
 class Batches(NamedTuple):
@@ -60,8 +57,8 @@ def generate_batches(
         seconds: the mean time of a task of each class.
         variance: of the mixes.
         regime_s: mean length of a regime.
-        concentration: parameter of the Dirichlet law of the mix of a regime; the smaller, the
-            more one class outweighs the others.
+        concentration: parameter of the Dirichlet distribution of the mix of a regime; the smaller,
+            the more one class outweighs the others.
         seed: decides everything.
     """
     rng = stream(seed, "batches")
@@ -113,37 +110,3 @@ def check_batches(times: ArrayLike, tasks: ArrayLike) -> Batches:
         empty = int(np.argmax(batches.tasks.sum(axis=1) == 0))
         raise SpecError(f"batches[{empty}].tasks: none is not allowed: at least one task")
     return batches
-
-
-def read_batches(path: Path, names: list[str]) -> Batches:
-    """Batches from a file with the columns time_s, class and tasks.
-
-    Rows of one time are one batch; a class without a row has no tasks in it.
-    """
-    table = read_columns(path, {"time_s": pa.float64(), "class": pa.string(), "tasks": pa.int64()})
-    times, tasks = table["time_s"].to_numpy(), table["tasks"].to_numpy()
-    if not len(times):
-        raise TraceError(f"{path}: has no rows: at least one batch")
-    number = {name: c for c, name in enumerate(names)}
-    classes = table["class"].to_pylist()
-    for row, name in enumerate(classes):
-        if name not in number:
-            raise TraceError(
-                f"{place(path, row)}: class: {name!r} is not in the scenario.{nearest(name, names)}"
-            )
-        if not 0 <= times[row] <= MOST_SECONDS:
-            raise TraceError(
-                f"{place(path, row)}: time_s: {times[row]:g} is not allowed: from 0 to "
-                f"{MOST_SECONDS:g}"
-            )
-        if not 0 <= tasks[row] <= MOST_TASKS:
-            raise TraceError(
-                f"{place(path, row)}: tasks: {tasks[row]} is not allowed: 0 to {MOST_TASKS:,}"
-            )
-    moments, batch = np.unique(times, return_inverse=True)
-    counts = np.zeros((len(moments), len(names)), np.int64)
-    np.add.at(counts, (batch, np.array([number[name] for name in classes])), tasks)
-    filled = counts.sum(axis=1) > 0
-    if not filled.any():
-        raise TraceError(f"{path}: has no tasks: at least one")
-    return Batches(moments[filled], counts[filled])

@@ -7,16 +7,11 @@ vectorised, and with common random numbers for all policies.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from cloudarena.base.errors import SpecError, TraceError
+from cloudarena.base.errors import SpecError
 from cloudarena.engine.streams import stream
-from cloudarena.workloads.columns import check, read_columns
-from cloudarena.workloads.readings import writable
 
 WORLD_CUP_MINUTES = (0.0, 10.0, 20.0, 30.0, 37.0, 45.0, 52.0, 60.0)
 WORLD_CUP_LEVELS = (0.18, 0.20, 0.25, 0.75, 1.0, 0.92, 0.70, 0.45)
@@ -61,19 +56,6 @@ def world_cup_hour(seconds: int, peak: float, seed: int) -> NDArray[np.float64]:
     noise = 1.0 + WORLD_CUP_NOISE * stream(seed, "rate").standard_normal(minutes)
     rate: NDArray[np.float64] = peak * level * np.maximum(noise, 0.0)[np.arange(seconds) // 60]
     return rate
-
-
-def read_rates(path: Path, seconds: int) -> NDArray[np.float64]:
-    """A recorded series: columns time_s (rising, from 0) and rate, each held until the next."""
-    table = read_columns(path, {"time_s": pa.float64(), "rate": pa.float64()})
-    if len(table) == 0:
-        raise TraceError(f"{path}: has no rates")
-    time, rate = writable(table["time_s"]), writable(table["rate"])
-    check(path, "rate", rate, (rate >= 0) & np.isfinite(rate), "at least 0")
-    rising = np.concatenate(([time[0] == 0.0], np.diff(time) > 0))
-    check(path, "time_s", time, rising, "from 0 on, rising")
-    held = np.searchsorted(time, np.arange(seconds) + 0.5, side="right") - 1
-    return rate[held]
 
 
 def arrivals_by_rate(

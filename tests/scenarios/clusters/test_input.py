@@ -1,6 +1,8 @@
 """What a user may write, the errors, the generator, files, replay and learning."""
 
 import json
+import subprocess
+import sys
 
 import gymnasium
 import numpy as np
@@ -10,11 +12,11 @@ import pytest
 import cloudarena as package
 from cloudarena import catalogue, simulate
 from cloudarena.base.errors import CloudarenaError, PolicyError, SpecError
-from cloudarena.optimize.stages import similarities
-from cloudarena.scenarios.clusters import ClustersScenario
+from cloudarena.scenarios.clusters import UNTIL_DONE, ClustersScenario
+from cloudarena.scenarios.clusters.policies.model.stages import similarities
 from cloudarena.workloads.batches import generate_batches
 
-from .cases import clusters, fixed, generated
+from .cases import clusters, fixed, generated, play
 
 
 def spec(**changes):
@@ -227,8 +229,52 @@ def test_rewards_sum_to_either_metric():
             _, gained, ended, _, info = env.step(env.action_space.sample())
             total += gained
         assert total == pytest.approx(sign * info["metrics"][reward])
-    with pytest.raises(SpecError, match="reward: 'memory' is not allowed: one of makespan_s"):
+    with pytest.raises(SpecError, match="reward: 'memory' is not allowed: one of unserved_share"):
         ClustersScenario.observer(generated(), "memory")
+
+
+@pytest.mark.parametrize(
+    "name", [m.name for m in package.load("clusters/toy").kind.metrics if m.better]
+)
+def test_every_metric_with_a_direction_is_a_reward(name):
+    """Rewards are finite from the first moment on, and sum to the metric or what it says."""
+    scenario = generated()
+    observer, run = scenario.observer(name), scenario.start(3)
+    assert np.isfinite(observer.value(run))
+    env = gymnasium.make("cloudarena/clusters-v0", scenario=scenario, reward=name)
+    env.reset(seed=3)
+    env.action_space.seed(3)
+    total, ended = 0.0, False
+    while not ended:
+        _, gained, ended, _, info = env.step(env.action_space.sample())
+        assert np.isfinite(gained)
+        total += gained
+    value = info["metrics"][name]
+    if name == "backlog_mean_tasks":
+        value *= info["metrics"]["makespan_s"]
+    sign = -1 if scenario.kind.metric[name].better == "lower" else 1
+    assert total == pytest.approx(sign * value, abs=1e-9)
+
+
+def test_nobody_lowers_the_backlog_by_drawing_a_run_out():
+    """The mean over time is lower for who crawls; the reward, task-seconds, is not higher."""
+    scenario = clusters([(0, [2, 40])], (1, 1), vms=12, allow_idle=True)
+    quick, crawling = (play(scenario, [(shares, UNTIL_DONE)]) for shares in ([2, 10], [1, 1]))
+    name = "backlog_mean_tasks"
+    assert crawling.metrics()[name] < quick.metrics()[name]
+    assert scenario.observer(name).value(quick) == pytest.approx(-(2 * 1 + 40 * 4) / 2)
+    assert scenario.observer(name).value(crawling) == pytest.approx(-(2 * 2 + 40 * 40) / 2)
+
+
+def test_a_spec_is_validated_without_numba_and_arrow():
+    code = (
+        "import sys\n"
+        "from cloudarena.scenarios.clusters.spec import ClustersScenario\n"
+        f"ClustersScenario.parse({spec()!r})\n"
+        "print([name for name in ('numba', 'pyarrow', 'scipy') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_the_catalogue_has_the_promised_entries():

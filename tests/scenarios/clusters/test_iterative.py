@@ -7,9 +7,9 @@ import pytest
 
 import cloudarena
 from cloudarena.base.errors import CloudarenaError
-from cloudarena.optimize import Compositions, mean_model_seeds
-from cloudarena.optimize.large_spaces import near_front
-from cloudarena.scenarios.clusters import iterative
+from cloudarena.scenarios.clusters import Compositions, mean_model_seeds
+from cloudarena.scenarios.clusters.policies import iterative
+from cloudarena.scenarios.clusters.policies.model.large_spaces import near_front
 
 from .cases import clusters, generated
 

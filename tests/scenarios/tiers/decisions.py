@@ -24,7 +24,7 @@ def service(tiers=RUBIS, **others):
     forward = [0.8, 0.6, 0.5, 0.5][: len(rows) - 1]
     spec = {
         "scenario": "tiers",
-        "arrivals": {"kind": "constant", "rate": 20.0},
+        "arrivals": {"source": "constant", "rate": 20.0},
         "routing": {"forward": forward},
         "sla": {"seconds": 1.0},
         "tiers": rows,

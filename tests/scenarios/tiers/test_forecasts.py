@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cloudarena.base.errors import CloudarenaError
-from cloudarena.scenarios.tiers.forecasts import FORECASTS, holt_winters, linear, smoothing
+from cloudarena.scenarios.tiers.policies.forecasts import FORECASTS, holt_winters, linear, smoothing
 
 from .decisions import service
 
@@ -71,4 +71,4 @@ def test_a_policy_may_be_given_a_season():
 )
 def test_a_season_that_is_none_is_refused(policy, words):
     with pytest.raises(CloudarenaError, match=words):
-        service().book.resolve(policy)
+        service().kind.policies.resolve(policy)

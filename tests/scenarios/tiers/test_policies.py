@@ -164,7 +164,7 @@ def test_what_is_more_than_there_is_gets_all_there_is():
 
 
 def test_the_oracle_knows_the_highest_rate_of_the_next_period():
-    arrivals = {"kind": "piecewise", "rates_at": [[0, 5], [100, 60], [120, 5]]}
+    arrivals = {"source": "piecewise", "rates_at": [[0, 5], [100, 60], [120, 5]]}
     scenario = service(arrivals=arrivals)
     start = [[0, 1], [0, 1], [1, 0]]
     assert ask("oracle", scenario, start, number=1) == brute_force(scenario, 60.0)[1]
@@ -172,7 +172,7 @@ def test_the_oracle_knows_the_highest_rate_of_the_next_period():
 
 
 def test_estimates_come_near_the_truth():
-    scenario = service(arrivals={"kind": "constant", "rate": 12.0}, duration_s=3600)
+    scenario = service(arrivals={"source": "constant", "rate": 12.0}, duration_s=3600)
     run = scenario.start(0)
     policy = scenario.kind.policies.resolve("model-based:estimate=true")
     policy.start(scenario, 0)
@@ -221,7 +221,7 @@ def test_estimates_begin_at_one_half_and_need_thirty_visits():
 )
 def test_bad_parameters_are_named(policy, words):
     with pytest.raises(PolicyError, match=words):
-        service().book.resolve(policy)
+        service().kind.policies.resolve(policy)
 
 
 def test_replay_repeats_a_run(tmp_path):
@@ -238,7 +238,7 @@ def test_replay_repeats_a_run(tmp_path):
 
 def test_a_replay_may_be_in_any_order_and_tiers_have_any_name(tmp_path):
     rows = [("NaN", (4.0, 2, 1), (2.0, 2, 0)), ("01", (4.0, 1, 1), (2.0, 1, 0))]
-    scenario = service(rows, duration_s=300, arrivals={"kind": "constant", "rate": 5.0})
+    scenario = service(rows, duration_s=300, arrivals={"source": "constant", "rate": 5.0})
     played = cloudarena.simulate(scenario, "utilisation")
     decisions = played.tables["decisions"]
     backwards = decisions.take(pa.array(range(len(decisions) - 1, -1, -1)))

@@ -38,7 +38,7 @@ def services(draw):
         "scenario": "tiers",
         "duration_s": PERIOD * PERIODS,
         "period_s": PERIOD,
-        "arrivals": {"kind": "constant", "rate": draw(st.floats(0.5, 6.0))},
+        "arrivals": {"source": "constant", "rate": draw(st.floats(0.5, 6.0))},
         "routing": {
             "kind": draw(st.sampled_from(["depth", "random_walk"])),
             "forward": [draw(st.floats(0.0, 0.9)) for _ in range(tiers - 1)],

@@ -22,7 +22,7 @@ def start(monkeypatch):
         monkeypatch.setattr(build, lambda *_: np.array(times))
         spec = {
             "scenario": "tiers",
-            "arrivals": {"kind": "constant", "rate": 1.0},
+            "arrivals": {"source": "constant", "rate": 1.0},
             "service": "deterministic",
             "tiers": [
                 {
@@ -210,12 +210,12 @@ def test_what_is_not_allowed_changes_nothing(action, words):
         ({"warmup_s": 3600}, "warmup_s: 3600 is not allowed: less than duration_s"),
         ({"period_s": 1e-9}, "period_s: 1e-09 is not allowed: at most 1,000,000 periods"),
         (
-            {"arrivals": {"kind": "bursts", "base": 4, "burst": 9, "every_s": 1e-9}},
+            {"arrivals": {"source": "bursts", "base": 4, "burst": 9, "every_s": 1e-9}},
             "arrivals.every_s: 1e-09 is not allowed: at least 1",
         ),
         ({"max_fat": 0}, "max_fat: 0 is not allowed: 1 are there at the start"),
         ({"service": "hyper-exponential", "service_scv": 1.0}, "service_scv: 1 is not allowed"),
-        ({"arrivals": {"kind": "worldcup", "peak": 1}}, "worldcup-hour"),
+        ({"arrivals": {"source": "worldcup", "peak": 1}}, "worldcup-hour"),
         ({"balanced": "equal"}, "balance"),
     ],
 )

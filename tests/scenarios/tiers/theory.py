@@ -204,7 +204,7 @@ def service(
             "duration_s": duration_s,
             "warmup_s": warmup_s,
             "period_s": 1e9,
-            "arrivals": {"kind": "constant", "rate": rate},
+            "arrivals": {"source": "constant", "rate": rate},
             "routing": {"kind": kind, "forward": list(forward)},
             "tiers": tiers,
             **others,

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from cloudarena.base.arrays import read_only
-from cloudarena.base.errors import InvalidAction
-
-if TYPE_CHECKING:
-    from cloudarena.scenarios.clusters.simulation import ClustersRun
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from cloudarena.base.arrays import Floats, Ints, read_only
+from cloudarena.base.errors import InvalidAction, written
+from cloudarena.scenarios.clusters.spec import ClustersScenario, TaskClass
 
 UNTIL_DONE = math.inf
 """The length of a stage that lasts until all work is done."""
@@ -25,13 +21,14 @@ class Plan(NamedTuple):
     """The action: a share of the VMs and how long it is in force."""
 
     shares: ArrayLike
-    """VMs of each class."""
+    """The VMs of each class."""
     length_s: float
-    """Of the stage; ``UNTIL_DONE`` for the last one."""
+    """The length of the stage; ``UNTIL_DONE`` for the last one."""
     evaluations: int = 0
-    """Evaluations of policies that the decider spent on it: each takes ``decide_seconds``."""
+    """The evaluations that the decider spent on it: each takes ``decide_seconds``."""
 
 
+@dataclass(frozen=True, slots=True)
 class ClustersDecision:
     """Which share of the VMs is in force in the next stage, and for how long?
 
@@ -41,65 +38,46 @@ class ClustersDecision:
     """
 
     kind: ClassVar[str] = "share"
-    __slots__ = (
-        "all_arrived",
-        "allow_idle",
-        "allowed_s",
-        "arrivals",
-        "backlog",
-        "batch_tasks",
-        "batch_times",
-        "begins",
-        "classes",
-        "decide_seconds",
-        "information",
-        "least_stage_s",
-        "mean_memory_mb",
-        "mean_seconds",
-        "memory",
-        "now",
-        "number",
-        "rng",
-        "shares",
-        "stage_s",
-        "vms",
-    )
-
-    def __init__(self, run: ClustersRun) -> None:
-        scenario, batches = run.scenario, run.batches
-        self.now = run.now
-        self.number = len(run.plans)
-        """How many decisions were taken before."""
-        self.rng = run.rng
-        self.vms = scenario.vms
-        self.allow_idle = scenario.allow_idle
-        self.memory = scenario.memory
-        self.classes = scenario.classes
-        """With the laws of their task times and memory."""
-        self.mean_seconds = run.mean_seconds
-        self.mean_memory_mb = run.mean_memory_mb
-        self.decide_seconds = scenario.decide_seconds
-        self.information = scenario.information
-        self.stage_s = scenario.stage_s
-        self.least_stage_s = scenario.least_stage_s
-        in_force = run.in_force
-        self.shares = read_only(np.asarray(in_force.shares if in_force else run.no_shares))
-        """VMs of each class in force; 0 before the first stage."""
-        self.allowed_s = in_force.length_s if in_force and scenario.pipelined else math.inf
-        self.begins = self.now + (self.allowed_s if math.isfinite(self.allowed_s) else 0.0)
-        arrived = int(np.searchsorted(batches.times, self.now, side="right"))
-        oracle = self.information == "oracle"
-        self.all_arrived = bool(batches.times[-1] <= (self.begins if oracle else self.now))
-        """Whether no batch is still to come, now or (oracle) when the stage begins."""
-        known = len(batches.times) if oracle else arrived
-        self.batch_times = read_only(batches.times[:known])
-        self.batch_tasks = read_only(batches.tasks[:known])
-        """Tasks of the known batches, (batches, classes): all of them, or those that arrived."""
-        self.backlog = read_only(run.backlog())
-        """Tasks of each class that have arrived and are not done; parts of a task count."""
-        since = int(np.searchsorted(batches.times, run.decided_before, side="right"))
-        self.arrivals = read_only(batches.tasks[since:arrived].sum(axis=0))
-        """Tasks of each class that arrived since the decision before this one."""
+    now: float
+    number: int
+    """How many decisions were taken before."""
+    rng: np.random.Generator
+    """The stream of the policy; the workload never draws from it."""
+    vms: int
+    allow_idle: bool
+    """Whether VMs may be left without a class."""
+    memory: Literal["linear", "theta_squared"]
+    """How memory adds up."""
+    classes: tuple[TaskClass, ...]
+    """The classes, with the distributions of their task times and memory."""
+    mean_seconds: Floats
+    """The mean time of a task of each class on one VM."""
+    mean_memory_mb: Floats
+    """The mean memory of a VM of each class."""
+    decide_seconds: float
+    """The seconds that an evaluation takes."""
+    information: Literal["oracle", "lagged"]
+    """Whether batches to come are known, or only those that have arrived."""
+    stage_s: float
+    """The length of a stage, for deciders that have no opinion."""
+    least_stage_s: float
+    """The shortest length of a stage."""
+    shares: Ints
+    """The VMs of each class in force; 0 before the first stage."""
+    allowed_s: float
+    """How long thinking may take without making the stage in force longer."""
+    begins: float
+    """The time at which the stage begins."""
+    all_arrived: bool
+    """Whether no batch is still to come, now or (oracle) when the stage begins."""
+    batch_times: Floats
+    """The arrival times of the known batches: all of them, or those that arrived."""
+    batch_tasks: Ints
+    """The tasks of the known batches, (batches, classes)."""
+    backlog: Floats
+    """The tasks of each class that have arrived and are not done; parts of a task count."""
+    arrivals: Ints
+    """The tasks of each class that arrived since the decision before this one."""
 
     def work(self, length_s: float) -> Floats:
         """Tasks of each class that a stage of this length is expected to have to do.
@@ -143,9 +121,8 @@ class ClustersDecision:
         return np.asarray(recent * ((end - begin) / window))
 
 
-def check_plan(run: ClustersRun, action: Any) -> Plan:
+def check_plan(scenario: ClustersScenario, action: Any) -> Plan:
     """An action as a plan, if it is allowed."""
-    scenario = run.scenario
     try:
         given, length, *rest = action
         (spent,) = rest or (0,)
@@ -159,7 +136,7 @@ def check_plan(run: ClustersRun, action: Any) -> Plan:
         good = False
     if not good:
         raise InvalidAction(
-            f"action {action!r} is not allowed: a Plan of whole numbers of VMs for each of "
+            f"action {written(action)} is not allowed: a Plan of whole numbers of VMs for each of "
             f"{len(scenario.classes)} classes, a length in seconds, and evaluations"
         )
     for one, number in zip(scenario.classes, shares, strict=True):

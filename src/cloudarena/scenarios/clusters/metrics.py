@@ -4,70 +4,119 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cloudarena.base.measures import UNSERVED, AtLeast, ratio
-from cloudarena.contract import Metric, Plot
-from cloudarena.scenarios.clusters.kernel import BACKLOG, BUSY, MEMORY
+from cloudarena.base.measures import AtLeast, ratio
+from cloudarena.contract.metric import metric
+from cloudarena.scenarios.clusters.state import Total
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.clusters.simulation import ClustersRun
-
-METRICS = (
-    Metric(UNSERVED, "tasks that are not done / tasks that have arrived", "lower"),
-    Metric("tasks", "tasks that were done"),
-    Metric("throughput_per_s", "tasks / makespan_s", "higher"),
-    Metric("makespan_s", "when the last task ended; so far, while there are others", "lower"),
-    Metric("backlog_mean_tasks", "tasks arrived and not done, mean over time", "lower"),
-    Metric("memory_mb", "sum of VMs of a class times memory of one, mean over time", "lower"),
-    Metric("utilisation", "VM-seconds of service / (vms * makespan_s)", "higher"),
-    Metric("stages", "stages that there were"),
-    Metric("decisions", "decisions that were taken", "lower"),
-    Metric("evaluations", "policy evaluations that the decider spent", "lower"),
-    Metric("deciding_share", "share of makespan_s in which the decider was thinking", "lower"),
-)
-
-HEADLINE = "makespan_s"
-HIGHLIGHTS = (
-    UNSERVED,
-    "throughput_per_s",
-    "makespan_s",
-    "memory_mb",
-    "utilisation",
-    "decisions",
-    "deciding_share",
-)
-PLOTS = (
-    Plot("Backlog at the begin of a stage", "stages", "begin_s", "backlog_tasks", "tasks"),
-    Plot("Length of stages", "stages", "begin_s", "length_s", "s"),
-    Plot(
-        "Similarity of a batch to the one before, and where stages begin",
-        "batches",
-        "time_s",
-        "similarity",
-        "cosine",
-        marks=("stages", "begin_s"),
-    ),
-)
+    from cloudarena.scenarios.clusters.run import ClustersRun
 
 
-def measure(run: ClustersRun) -> dict[str, float]:
-    """The metrics so far."""
-    totals, now = run.world.totals, run.now
-    # The sum of parts of tasks is only nearly whole.
-    tasks = int(run.batches.tasks.sum()) if run.ended else float(run.world.done.sum())
+def _total(run: ClustersRun, name: Total) -> float:
+    """One of the sums that the kernel keeps."""
+    return float(run.world.totals[name])
+
+
+@metric(better="lower", highlight=True, label="Unserved")
+def unserved_share(run: ClustersRun) -> float:
+    """Tasks that are not done / tasks that have arrived."""
     left = 0.0 if run.ended else float(run.backlog().sum())
-    # What is decided before the first stage is thought out beforehand.
+    return left / (tasks(run) + left) if left else 0.0
+
+
+@metric()
+def tasks(run: ClustersRun) -> float:
+    """Tasks that were done; parts of a task count."""
+    # The sum of parts of tasks is only nearly whole.
+    return int(run.batches.tasks.sum()) if run.ended else float(run.world.done.sum())
+
+
+@metric(
+    better="higher",
+    highlight=True,
+    label="Throughput, tasks/s",
+    unit="tasks/s",
+    reward=lambda run: tasks(run) / run.now if run.now > 0 else 0.0,
+)
+def throughput_per_s(run: ClustersRun) -> float:
+    """tasks / makespan_s."""
+    return ratio(tasks(run), run.now)
+
+
+@metric(better="lower", highlight=True, reward=lambda run: -run.now)
+def makespan_s(run: ClustersRun) -> float:
+    """The time when the last task ended; the time so far, while there are others."""
+    return run.now if run.ended else AtLeast(run.now)
+
+
+@metric(
+    better="lower",
+    label="Mean backlog, tasks",
+    unit="tasks",
+    reward=lambda run: -_total(run, Total.BACKLOG),
+)
+def backlog_mean_tasks(run: ClustersRun) -> float:
+    """Tasks that have arrived and are not done, mean over time.
+
+    As a reward it is minus the sum over time, in task-seconds: a mean would fall as long as a run
+    is drawn out with little left to do.
+    """
+    return ratio(_total(run, Total.BACKLOG), run.now)
+
+
+@metric(
+    better="lower",
+    highlight=True,
+    reward=lambda run: -_total(run, Total.MEMORY) / run.now if run.now > 0 else 0.0,
+)
+def memory_mb(run: ClustersRun) -> float:
+    """The VMs of a class times the memory of one, summed over classes, mean over time."""
+    return ratio(_total(run, Total.MEMORY), run.now)
+
+
+@metric(
+    better="higher",
+    highlight=True,
+    reward=lambda run: _total(run, Total.BUSY) / (run.scenario.vms * run.now) if run.now else 0.0,
+)
+def utilisation(run: ClustersRun) -> float:
+    """VM-seconds of service / (vms * makespan_s)."""
+    return ratio(_total(run, Total.BUSY), run.scenario.vms * run.now)
+
+
+@metric()
+def stages(run: ClustersRun) -> float:
+    """Stages that there were."""
+    return len(run.stages)
+
+
+@metric(better="lower", highlight=True)
+def decisions(run: ClustersRun) -> float:
+    """Decisions that were taken."""
+    return len(run.plans)
+
+
+@metric(better="lower")
+def evaluations(run: ClustersRun) -> float:
+    """Evaluations of shares that the decider spent, without those of a first stage before time 0.
+
+    Where thinking takes time, the first stage is thought out beforehand.
+    """
     counted = run.plans[1:] if run.scenario.pipelined else run.plans
-    values = (
-        left / (tasks + left) if left else 0.0,
-        tasks,
-        ratio(tasks, now),
-        now if run.ended else AtLeast(now),
-        ratio(float(totals[BACKLOG]), now),
-        ratio(float(totals[MEMORY]), now),
-        ratio(float(totals[BUSY]), run.scenario.vms * now),
-        len(run.stages),
-        len(run.plans),
-        sum(taken.plan.evaluations for taken in counted),
-        ratio(sum(stage.thinking_s for stage in run.stages), now),
-    )
-    return {metric.name: value for metric, value in zip(METRICS, values, strict=True)}
+    return sum(taken.plan.evaluations for taken in counted)
+
+
+@metric(
+    better="lower",
+    highlight=True,
+    label="Share of time spent deciding",
+    reward=lambda run: -_thinking_s(run) / run.now if run.now > 0 else 0.0,
+)
+def deciding_share(run: ClustersRun) -> float:
+    """The share of makespan_s in which the decider was thinking."""
+    return ratio(_thinking_s(run), run.now)
+
+
+def _thinking_s(run: ClustersRun) -> float:
+    """The seconds in which the decider was thinking."""
+    return sum(stage.thinking_s for stage in run.stages)

@@ -8,20 +8,18 @@ import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 from numpy.typing import NDArray
 
-from cloudarena.base.errors import check_choice
 from cloudarena.scenarios.clusters.decision import Plan
-from cloudarena.scenarios.clusters.policies import by_weight
+from cloudarena.scenarios.clusters.policies.shares import by_weight
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.clusters.simulation import ClustersRun
+    from cloudarena.scenarios.clusters.run import ClustersRun
     from cloudarena.scenarios.clusters.spec import ClustersScenario
 
 LENGTHS = (0.5, 1.0, 2.0, 4.0)
-"""Of a stage, times the spec's ``stage_s``."""
+"""The lengths of a stage, as multiples of the spec's ``stage_s``."""
 LEVELS = 21
-"""Of the weight of a class, from 0 to 20."""
+"""The levels of the weight of a class, from 0 to 20."""
 CLASS_FEATURES = 4
-REWARDS = ("makespan_s", "throughput_per_s")
 
 
 class ClustersObserver:
@@ -35,13 +33,12 @@ class ClustersObserver:
     Action (multi-discrete): a weight for each class (a VM each, the others in proportion; if all
     are 0, equally), and the length of the stage: 0.5, 1, 2 or 4 times ``stage_s``.
 
-    Reward: minus the seconds that pass, which sum to ``makespan_s`` (the default), or the change
-    of ``throughput_per_s`` so far.
+    Reward: minus the seconds that pass, which sum to ``makespan_s`` (the default), or the change of
+    another metric so far, negative where lower is better; of the backlog the task-seconds.
     """
 
     def __init__(self, scenario: ClustersScenario, reward: str) -> None:
-        check_choice("reward", reward, REWARDS)
-        self._reward = reward
+        self.value = scenario.kind.reward(reward)
         self._scenario = scenario
         classes = len(scenario.classes)
         self.observation_space = Box(0.0, 1.0, (2 + CLASS_FEATURES * classes,), np.float32)
@@ -75,9 +72,3 @@ class ClustersObserver:
         shares = by_weight(weight if weight.any() else np.ones(len(weight)), self._scenario.vms)
         seconds = LENGTHS[int(length)] * self._scenario.stage_s
         return Plan(shares, max(seconds, self._scenario.least_stage_s))
-
-    def value(self, run: ClustersRun) -> float:
-        """What has been earned so far."""
-        if self._reward == "makespan_s":
-            return -run.now
-        return run.metrics()["throughput_per_s"] if run.now > 0 else 0.0

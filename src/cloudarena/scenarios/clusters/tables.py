@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from cloudarena.optimize.stages import least_similarity, similarities
+from cloudarena.scenarios.clusters.policies.model.stages import least_similarity, similarities
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.clusters.simulation import ClustersRun
+    from cloudarena.scenarios.clusters.run import ClustersRun
 
 
 def make_tables(run: ClustersRun) -> dict[str, pa.Table]:

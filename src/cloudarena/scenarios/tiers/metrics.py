@@ -5,108 +5,189 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cloudarena.base.measures import UNSERVED, censored_mean, censored_quantiles, ratio
-from cloudarena.contract import Metric, Plot
+from cloudarena.base.arrays import Floats
+from cloudarena.base.measures import censored_mean, censored_quantiles, ratio
+from cloudarena.contract.metric import metric, shared
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.tiers.simulation import TiersRun
+    from cloudarena.scenarios.tiers.run import TiersRun
     from cloudarena.scenarios.tiers.spec import Sla
-
-METRICS = (
-    Metric(
-        UNSERVED,
-        "share of the arrived requests that were not served: blocked, or not done yet",
-        "lower",
-    ),
-    Metric("arrived", "requests that arrived after the warm-up"),
-    Metric("served", "those of them that were served", "higher"),
-    Metric("blocked", "those that found no room at some tier", "lower"),
-    Metric(
-        "response_mean_s",
-        "mean of finish - arrival over all but the blocked; one that is not done counts so far",
-        "lower",
-    ),
-    Metric("response_p95_s", "its 95th percentile", "lower"),
-    Metric("response_p99_s", "its 99th percentile", "lower"),
-    Metric(
-        "sla_minutes_ok",
-        "share of periods that keep the SLA: by mean or quantile, blocked and late requests too",
-        "higher",
-    ),
-    Metric("sla_requests_ok", "share of arrived requests served within the bound", "higher"),
-    Metric("cost_usd", "minutes of rented VMs times their prices, boots and drains too", "lower"),
-    Metric("vm_minutes", "minutes of rented VMs", "lower"),
-    Metric("changes", "VMs started or released by decisions", "lower"),
-    Metric(
-        "total_cost_usd",
-        "cost_usd + sla.penalty_usd for each period that does not keep the SLA",
-        "lower",
-    ),
-)
 
 ROUNDING = 1e-9
 """Seconds and shares that are no difference: sums of floats are not exact."""
 
-HEADLINE = "total_cost_usd"
-HIGHLIGHTS = (
-    UNSERVED,
-    "served",
-    "blocked",
-    "response_mean_s",
-    "response_p95_s",
-    "sla_minutes_ok",
-    "cost_usd",
-    "total_cost_usd",
+
+@shared
+def _first(run: TiersRun) -> int:
+    """The first request after the warm-up."""
+    return int(np.searchsorted(run.world.requests["arrival"], run.scenario.warmup_s))
+
+
+@shared
+def _responses(run: TiersRun) -> Floats:
+    """The response times of the requests after the warm-up that were served."""
+    return run.responses(_first(run))
+
+
+@shared
+def _waited(run: TiersRun) -> Floats:
+    """How long the requests after the warm-up that are not done have been there."""
+    return run.waited(_first(run))
+
+
+@shared
+def _tails(run: TiersRun) -> tuple[float, ...]:
+    """The 95th and the 99th percentile of the response times."""
+    return censored_quantiles(_responses(run), _waited(run), (0.95, 0.99))
+
+
+@shared
+def _times(run: TiersRun) -> Floats:
+    """Response times as learning sees them: who is blocked has waited for the whole run."""
+    lost = np.full(int(blocked(run)), run.scenario.duration_s)
+    return np.concatenate((_responses(run), _waited(run), lost))
+
+
+def _earned_by_mean(run: TiersRun) -> float:
+    """Minus the mean of the times that learning sees; 0 before anybody came."""
+    times = _times(run)
+    return -float(times.mean()) if len(times) else 0.0
+
+
+def _earned_by_quantile(run: TiersRun, level: float) -> float:
+    """Minus a quantile of the times that learning sees; 0 before anybody came."""
+    times = _times(run)
+    return -float(np.quantile(times, level)) if len(times) else 0.0
+
+
+def _within(run: TiersRun) -> int:
+    """How many requests were served within the bound of the SLA."""
+    return int((_responses(run) <= run.scenario.sla.seconds + ROUNDING).sum())
+
+
+def _kept(run: TiersRun) -> int:
+    """How many periods keep the SLA."""
+    return sum(period.keeps_sla for period in run.periods)
+
+
+@metric(better="lower", highlight=True, label="Unserved")
+def unserved_share(run: TiersRun) -> float:
+    """(arrived - served) / arrived: blocked requests, and those not done yet; 0 if nobody came."""
+    return (arrived(run) - served(run)) / max(1, arrived(run))
+
+
+@metric()
+def arrived(run: TiersRun) -> float:
+    """Requests that arrived after the warm-up."""
+    return max(0, int(run.world.clock[0]["arrived"]) - _first(run))
+
+
+@metric(better="higher", highlight=True)
+def served(run: TiersRun) -> float:
+    """Requests that arrived after the warm-up and were served."""
+    return len(_responses(run))
+
+
+@metric(better="lower", highlight=True)
+def blocked(run: TiersRun) -> float:
+    """Requests that arrived after the warm-up and found no room at some tier."""
+    return run.blocked(_first(run))
+
+
+@metric(
+    better="lower",
+    highlight=True,
+    label="Mean response time, s",
+    reward=_earned_by_mean,
 )
-PLOTS = (
-    Plot("Arrivals", "periods", "time_s", "rate", "requests/s"),
-    Plot("VMs", "periods", "time_s", "vms", "VMs"),
-    Plot("Mean response time", "periods", "time_s", "response_mean_s", "s"),
-    Plot("Cost of the period", "periods", "time_s", "cost_usd", "$"),
+def response_mean_s(run: TiersRun) -> float:
+    """The mean of finish - arrival over all but the blocked; one that is not done counts so far.
+
+    As a reward a blocked request counts with ``duration_s``, so that nobody earns by blocking.
+    """
+    return censored_mean(_responses(run), _waited(run))
+
+
+@metric(
+    better="lower",
+    highlight=True,
+    label="95th percentile of response times, s",
+    reward=lambda run: _earned_by_quantile(run, 0.95),
 )
+def response_p95_s(run: TiersRun) -> float:
+    """The 95th percentile of finish - arrival over all but the blocked.
+
+    As a reward a blocked request counts with ``duration_s``.
+    """
+    return _tails(run)[0]
 
 
-def measure(run: TiersRun) -> dict[str, float]:
-    """The metrics so far."""
-    scenario, world = run.scenario, run.world
-    first = int(np.searchsorted(world.requests["arrival"], scenario.warmup_s))
-    arrived = max(0, int(world.clock[0]["arrived"]) - first)
-    responses, blocked = run.responses(first), run.blocked(first)
-    waited = run.waited(first)
-    tails = censored_quantiles(responses, waited, (0.95, 0.99))
-    within = int((responses <= scenario.sla.seconds + ROUNDING).sum())
-    kept = [period.keeps_sla for period in run.periods]
-    fat, thin = run.rented_minutes()
-    cost = cost_usd(run)
-    values = (
-        (arrived - len(responses)) / max(1, arrived),
-        arrived,
-        len(responses),
-        blocked,
-        censored_mean(responses, waited),
-        *tails,
-        ratio(sum(kept), len(kept)),
-        ratio(within, arrived),
-        cost,
-        fat + thin,
-        run.changes,
-        cost + scenario.sla.penalty_usd * (len(kept) - sum(kept)),
-    )
-    return {metric.name: value for metric, value in zip(METRICS, values, strict=True)}
+@metric(
+    better="lower",
+    label="99th percentile of response times, s",
+    reward=lambda run: _earned_by_quantile(run, 0.99),
+)
+def response_p99_s(run: TiersRun) -> float:
+    """The 99th percentile of finish - arrival over all but the blocked.
+
+    As a reward a blocked request counts with ``duration_s``.
+    """
+    return _tails(run)[1]
 
 
+@metric(better="higher", highlight=True, label="Periods that keep the SLA")
+def sla_minutes_ok(run: TiersRun) -> float:
+    """The share of periods that keep the SLA: by mean or quantile, blocked and late ones too."""
+    return ratio(_kept(run), len(run.periods))
+
+
+@metric(
+    better="higher",
+    label="Requests within the bound of the SLA",
+    reward=lambda run: _within(run) / max(1, arrived(run)),
+)
+def sla_requests_ok(run: TiersRun) -> float:
+    """The share of the arrived requests that were served within the bound.
+
+    As a reward it is 0 before anybody came.
+    """
+    return ratio(_within(run), arrived(run))
+
+
+@metric(better="lower", highlight=True)
 def cost_usd(run: TiersRun) -> float:
-    """What the VMs have cost so far."""
+    """Minutes of rented VMs times their prices, boots and drains too."""
+    return rent_usd(run)
+
+
+@metric(better="lower")
+def vm_minutes(run: TiersRun) -> float:
+    """Minutes of rented VMs."""
+    fat, thin = run.rented_minutes()
+    return fat + thin
+
+
+@metric(better="lower")
+def changes(run: TiersRun) -> float:
+    """VMs started or released by decisions."""
+    return run.changes
+
+
+@metric(better="lower", highlight=True)
+def total_cost_usd(run: TiersRun) -> float:
+    """cost_usd + sla.penalty_usd for each period that does not keep the SLA."""
+    return cost_usd(run) + run.scenario.sla.penalty_usd * (len(run.periods) - _kept(run))
+
+
+def rent_usd(run: TiersRun) -> float:
+    """The rent of all VMs so far."""
     fat, thin = run.rented_minutes()
     prices = run.scenario.prices
     return fat * prices.fat_minute_usd + thin * prices.thin_minute_usd
 
 
-def keeps_sla(
-    sla: Sla, responses: NDArray[np.float64], blocked: int, waited: NDArray[np.float64]
-) -> bool:
+def keeps_sla(sla: Sla, responses: Floats, blocked: int, waited: Floats) -> bool:
     """Whether a period keeps the SLA.
 
     Requests that were served in the period count with their response times, those that wait at its

@@ -8,16 +8,17 @@ import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 from numpy.typing import NDArray
 
-from cloudarena.base.errors import check_choice
-from cloudarena.scenarios.tiers.metrics import cost_usd
+from cloudarena.base.errors import SpecError
+from cloudarena.scenarios.tiers.state import Size
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.tiers.simulation import Period, TiersRun
+    from cloudarena.scenarios.tiers.decision import Period
+    from cloudarena.scenarios.tiers.run import TiersRun
     from cloudarena.scenarios.tiers.spec import TiersScenario
 
 TIER_FEATURES = 6
-REWARDS = ("total_cost_usd",)
-"""The rent alone would be earned by who blocks everybody."""
+EARNED_BY_BLOCKING = ("cost_usd", "vm_minutes", "changes")
+"""The metrics that are best for who rents as little as can be and blocks everybody."""
 
 
 class TiersObserver:
@@ -34,11 +35,18 @@ class TiersObserver:
     VM, or a fat one where it may have no thin one; more than all tiers together may have are taken
     back from the last tiers.
 
-    Reward: minus what a period adds to ``total_cost_usd``.
+    Reward: the increase of a metric since the last decision, negative where lower is better; that
+    of ``total_cost_usd`` by default. The rent alone and what else is best for who blocks everybody
+    is refused. In response times a blocked request counts with ``duration_s``.
     """
 
     def __init__(self, scenario: TiersScenario, reward: str) -> None:
-        check_choice("reward", reward, REWARDS)
+        self.value = scenario.kind.reward(reward)
+        if reward in EARNED_BY_BLOCKING:
+            raise SpecError(
+                f"reward: {reward!r} is not allowed: who blocks all requests would earn the most; "
+                "total_cost_usd has a price for it"
+            )
         self._scenario = scenario
         self._most = np.array([[tier.fat.max, tier.thin.max] for tier in scenario.tiers])
         first = scenario.tiers[0]
@@ -79,7 +87,7 @@ class TiersObserver:
         counts = np.asarray(choice, np.int64).reshape(-1, 2).copy()
         for tier, most in enumerate(self._most):
             if counts[tier].sum() == 0:
-                counts[tier, 1 if most[1] > 0 else 0] = 1
+                counts[tier, Size.THIN if most[Size.THIN] > 0 else Size.FAT] = 1
         for size, limit in enumerate((self._scenario.max_fat, self._scenario.max_thin)):
             for tier in range(len(counts) - 1, -1, -1):
                 if limit is not None:
@@ -87,11 +95,6 @@ class TiersObserver:
                     spare = int(counts[tier].sum()) - 1
                     counts[tier, size] -= max(0, min(excess, int(counts[tier, size]), spare))
         return counts
-
-    def value(self, run: TiersRun) -> float:
-        """What has been earned so far."""
-        missed = sum(not period.keeps_sla for period in run.periods)
-        return -cost_usd(run) - self._scenario.sla.penalty_usd * missed
 
 
 def _share(period: Period, bound: float) -> float:

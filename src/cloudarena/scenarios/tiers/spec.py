@@ -2,119 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
-from cloudarena.contract.source import SpecPath
-from cloudarena.policies import PolicyBook
-from cloudarena.scenarios.tiers.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
-from cloudarena.scenarios.tiers.policies import policy as built_in_policies
-from cloudarena.workloads import rates
+from cloudarena.base.arrays import Floats
+from cloudarena.contract.kind import Kind
+from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.spec import Spec
+from cloudarena.scenarios.tiers import KIND
+from cloudarena.scenarios.tiers.sources import Arrivals, Rate
 
-if TYPE_CHECKING:
-    from cloudarena.scenarios.tiers.simulation import TiersRun
-
-Rate = Annotated[float, Field(gt=0, le=1e7)]
 MOST_PERIODS = 1_000_000
-
-
-class Constant(Spec):
-    """The same rate all the time, in requests a second."""
-
-    kind: Literal["constant"]
-    rate: Rate
-
-    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
-        """The rate in each second."""
-        return rates.constant(seconds, self.rate)
-
-
-class Sine(Spec):
-    """``mean * (1 + amplitude * sin(2 pi t / cycle_s))``."""
-
-    kind: Literal["sine"]
-    mean: Rate
-    amplitude: float = Field(0.5, ge=0, le=1)
-    cycle_s: float = Field(86400.0, gt=0)
-
-    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
-        """The rate in each second."""
-        return rates.sine(seconds, self.mean, self.amplitude, self.cycle_s)
-
-
-class Bursts(Spec):
-    """A base rate, and bursts of a higher one: a sine under them where ``amplitude`` is given."""
-
-    kind: Literal["bursts"]
-    base: Rate
-    burst: Rate
-    every_s: float = Field(1800.0, ge=1, le=1e9)
-    length_s: float = Field(120.0, ge=1, le=1e9)
-    amplitude: float = Field(0.0, ge=0, le=1)
-    cycle_s: float = Field(86400.0, gt=0)
-
-    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
-        """The rate in each second."""
-        wave = rates.sine(seconds, 1.0, self.amplitude, self.cycle_s)
-        return wave * rates.bursts(
-            seconds, self.base, self.burst, self.every_s, self.length_s, seed
-        )
-
-
-class WorldCupHour(Spec):
-    """An hour with one steep rise to a peak, as of a match of the World Cup of 1998."""
-
-    kind: Literal["worldcup-hour"]
-    peak: Rate
-
-    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
-        """The rate in each second."""
-        return rates.world_cup_hour(seconds, self.peak, seed)
-
-
-class Pieces(Spec):
-    """Rates that are held until the next: rows of [second, rate], from second 0 on."""
-
-    kind: Literal["piecewise"]
-    rates_at: tuple[tuple[float, Annotated[float, Field(ge=0, le=1e7)]], ...] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _rising(self) -> Pieces:
-        times = [time for time, _ in self.rates_at]
-        if times[0] != 0 or any(b <= a for a, b in itertools.pairwise(times)):
-            raise PydanticCustomError(
-                "not_allowed", f"rates_at: times {times} are not allowed: from 0 on, rising"
-            )
-        return self
-
-    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
-        """The rate in each second."""
-        times, values = np.array(self.rates_at).T
-        return values[np.searchsorted(times, np.arange(seconds) + 0.5, side="right") - 1]
-
-
-class Series(Spec):
-    """A recorded series: a file with the columns time_s and rate, each held until the next."""
-
-    kind: Literal["series"]
-    path: SpecPath
-    scale: float = Field(1.0, gt=0)
-
-    def rates(self, seconds: int, seed: int) -> NDArray[np.float64]:
-        """The rate in each second."""
-        return self.scale * rates.read_rates(self.path, seconds)
-
-
-Arrivals = Annotated[
-    Constant | Sine | Bursts | WorldCupHour | Pieces | Series, Field(discriminator="kind")
-]
 
 
 class Routing(Spec):
@@ -164,7 +65,7 @@ class Sla(Spec):
     seconds: float = Field(10.0, gt=0)
     level: float = Field(0.95, gt=0, lt=1)
     penalty_usd: float = Field(1.0, ge=0, le=1e9)
-    """What a period outside the SLA adds to ``total_cost_usd``."""
+    """The amount that a period outside the SLA adds to ``total_cost_usd``."""
 
 
 class Prices(Spec):
@@ -177,15 +78,7 @@ class Prices(Spec):
 class TiersScenario(Scenario):
     """How many fat and thin VMs each tier of an elastic service gets, minute by minute."""
 
-    kind: ClassVar[str] = "tiers"
-    measures: ClassVar[tuple[Metric, ...]] = METRICS
-    headline: ClassVar[str] = HEADLINE
-    unit_of_work: ClassVar[str] = "requests"
-    highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
-    plots: ClassVar[tuple[Plot, ...]] = PLOTS
-    example: ClassVar[str] = "tiers/rubis-hour"
-    default_policy: ClassVar[str] = "model-based"
-    book: ClassVar[PolicyBook] = built_in_policies
+    kind: ClassVar[Kind] = KIND
 
     scenario: Literal["tiers"]
     duration_s: float = Field(3600.0, gt=0, le=1e8)
@@ -196,8 +89,9 @@ class TiersScenario(Scenario):
     balance: Literal["weighted", "equal"] = "weighted"
     tiers: tuple[Tier, ...] = Field(min_length=1, max_length=1000)
     max_fat: int | None = Field(None, ge=0)
+    """The most fat VMs in all tiers together."""
     max_thin: int | None = Field(None, ge=0)
-    """In all tiers together."""
+    """The most thin VMs in all tiers together."""
     service: Literal["exponential", "deterministic", "log-normal", "hyper-exponential"] = (
         "exponential"
     )
@@ -253,23 +147,6 @@ class TiersScenario(Scenario):
         """How many periods the run has; the last one may be shorter."""
         return max(1, math.ceil(self.duration_s / self.period_s - 1e-9))
 
-    def rates(self, seed: int) -> NDArray[np.float64]:
+    def rates(self, seed: int) -> Floats:
         """The arrival rate in each second under a seed."""
         return self.arrivals.rates(math.ceil(self.duration_s), seed)
-
-    @classmethod
-    def union_branches(cls) -> tuple[str, ...]:
-        """The kinds of arrivals."""
-        return ("constant", "sine", "bursts", "worldcup-hour", "piecewise", "series")
-
-    def start(self, seed: int = 0, record: RecordLevel | None = None) -> TiersRun:
-        """Begins a run."""
-        from cloudarena.scenarios.tiers.simulation import TiersRun
-
-        return TiersRun(self, seed, record or self.record)
-
-    def observer(self, reward: str | None = None) -> Observer:
-        """Features, masks and rewards of the numbers of VMs."""
-        from cloudarena.scenarios.tiers.observe import TiersObserver
-
-        return TiersObserver(self, reward or HEADLINE)

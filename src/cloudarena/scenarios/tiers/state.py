@@ -6,6 +6,7 @@ and what is said of a request lies together in memory.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -13,30 +14,54 @@ from numpy.typing import NDArray
 
 from cloudarena.engine.alarms import Alarms
 
-FAT, THIN = range(2)
-SIZES = ("fat", "thin")
 
-OFF, BOOTING, UP, DRAINING = range(4)
-"""States of a VM. One that drains finishes what it holds and takes nothing new."""
+class Size(IntEnum):
+    """The two sizes of VMs that every tier has."""
 
-EXPONENTIAL, DETERMINISTIC, LOG_NORMAL, HYPER_EXPONENTIAL = range(4)
-SERVICES = ("exponential", "deterministic", "log-normal", "hyper-exponential")
+    FAT = 0
+    THIN = 1
 
-COMING, IN_SYSTEM, SERVED, BLOCKED = range(4)
-"""What has become of a request."""
+
+class VmState(IntEnum):
+    """The state of a VM; one that drains finishes what it holds and takes nothing new."""
+
+    OFF = 0
+    BOOTING = 1
+    UP = 2
+    DRAINING = 3
+
+
+class Service(IntEnum):
+    """The distribution of service times."""
+
+    EXPONENTIAL = 0
+    DETERMINISTIC = 1
+    LOG_NORMAL = 2
+    HYPER_EXPONENTIAL = 3
+
+
+class Outcome(IntEnum):
+    """What has become of a request."""
+
+    COMING = 0
+    IN_SYSTEM = 1
+    SERVED = 2
+    BLOCKED = 3
 
 
 class Rules(NamedTuple):
     """The spec's numbers that the kernel needs."""
 
     walk: bool
-    """Routing by random walk; else down to a depth and back."""
+    """Whether requests are routed by random walk; else down to a depth and back."""
     weighted: bool
+    """Whether VMs get requests in proportion to their rates; else all as many."""
     service: int
+    """The distribution of service times, a ``Service``."""
     variability: float
-    """The squared coefficient of variation of service times, where the law has one."""
+    """The squared coefficient of variation of service times, where the distribution has one."""
     end_s: float
-    """When arrivals and prices end."""
+    """The time at which arrivals and prices end."""
     service_key: np.uint64
     routing_key: np.uint64
     balance_key: np.uint64
@@ -119,12 +144,12 @@ class World(NamedTuple):
     speeds: NDArray[np.float64]  # (tiers, VMs): and the sum of their rates up to each
     vms: NDArray[np.void]  # (VMs,) of VM
     ready: Alarms
-    """When a VM has booted."""
+    """The times at which VMs have booted."""
     finishes: Alarms
-    """When the request that a VM serves is done."""
+    """The times at which the requests that VMs serve are done."""
     requests: NDArray[np.void]  # (requests,) of REQUEST
     responses: NDArray[np.float64]
-    """Response times, in the order in which requests were served."""
+    """The response times, in the order in which requests were served."""
     served: NDArray[np.int64]  # (tiers, 2): visits served by VMs of each size,
     service_s: NDArray[np.float64]  # (tiers, 2): and how long these took, without waiting
     rented_s: NDArray[np.float64]  # (2,): of VMs of each size that are gone

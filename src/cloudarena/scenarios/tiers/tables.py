@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from cloudarena.scenarios.tiers.state import IN_SYSTEM
+from cloudarena.scenarios.tiers.state import Outcome
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.tiers.simulation import TiersRun
+    from cloudarena.scenarios.tiers.run import TiersRun
 
-OUTCOMES = ("coming", "in system", "served", "blocked")
-"""In the order of the states of a request."""
+OUTCOMES = np.array([outcome.name.lower().replace("_", " ") for outcome in Outcome])
 
 
 def make_tables(run: TiersRun) -> dict[str, pa.Table]:
@@ -92,13 +91,13 @@ def requests_table(run: TiersRun) -> pa.Table:
     """One row per request that arrived, in order of arrival."""
     requests = run.world.requests[: run.world.clock[0]["arrived"]]
     state = requests["state"]
-    finish = np.where(state == IN_SYSTEM, np.nan, requests["finish"])
+    finish = np.where(state == Outcome.IN_SYSTEM, np.nan, requests["finish"])
     return pa.table(
         {
             "arrival": np.ascontiguousarray(requests["arrival"]),
             "finish": finish,
             "response": finish - requests["arrival"],
             "visits": np.ascontiguousarray(requests["visits"]),
-            "outcome": pa.array(np.array(OUTCOMES)[state]),
+            "outcome": pa.array(OUTCOMES[state]),
         }
     )

@@ -1,4 +1,4 @@
-"""How time moves in a multi-tier service: compiled functions on arrays.
+"""How requests go through the tiers: compiled functions on arrays.
 
 The order of events at one instant: VMs that have booted, requests that are served (by the number
 of the VM), requests that arrive. A request that is served at a tier is at the next one at once.
@@ -16,18 +16,8 @@ import numpy as np
 from cloudarena.engine.alarms import first_ring, first_ringing, set_alarm
 from cloudarena.engine.compiled import inner, released
 from cloudarena.engine.hashing import exponential, normal, uniform
-from cloudarena.scenarios.tiers.fleet import come_up, look, stop
-from cloudarena.scenarios.tiers.state import (
-    BLOCKED,
-    DETERMINISTIC,
-    DRAINING,
-    EXPONENTIAL,
-    HYPER_EXPONENTIAL,
-    IN_SYSTEM,
-    SERVED,
-    Rules,
-    World,
-)
+from cloudarena.scenarios.tiers.kernel.fleet import come_up, look, stop
+from cloudarena.scenarios.tiers.state import Outcome, Rules, Service, VmState, World
 
 OUT = -1
 """Where a request goes that has been through all its tiers."""
@@ -36,11 +26,11 @@ OUT = -1
 @inner
 def draw_work(rules: Rules, request: int, visit: int) -> float:
     """How long a visit takes, in units of the mean service time of its VM."""
-    if rules.service == EXPONENTIAL:
+    if rules.service == Service.EXPONENTIAL:
         return exponential(rules.service_key, request, 2 * visit)
-    if rules.service == DETERMINISTIC:
+    if rules.service == Service.DETERMINISTIC:
         return 1.0
-    if rules.service == HYPER_EXPONENTIAL:
+    if rules.service == Service.HYPER_EXPONENTIAL:
         # Two phases of balanced means: p / rate is the same for both.
         spread = np.sqrt((rules.variability - 1.0) / (rules.variability + 1.0))
         share = 0.5 * (1.0 + spread)
@@ -81,7 +71,7 @@ def enter(world: World, now: float, tier_number: int, number: int) -> None:
     vm = world.vms[chosen]
     if vm.held == tier.room:
         tier.blocked += 1
-        request.state = BLOCKED
+        request.state = Outcome.BLOCKED
         request.finish = now
         return
     # First in, first out: so it is known now when this visit will end.
@@ -113,7 +103,7 @@ def leave(world: World, now: float, number: int) -> int:
     vm.first = behind
     vm.busy_s += now - vm.busy_from if idle else 0.0
     set_alarm(world.finishes, number, np.inf if idle else world.requests[behind].finish)
-    if vm.state == DRAINING and idle:
+    if vm.state == VmState.DRAINING and idle:
         stop(world, number)
     return request
 
@@ -139,7 +129,7 @@ def next_tier(world: World, number: int) -> int:
 def go_out(world: World, now: float, number: int) -> None:
     """Lets a request go that was served at all its tiers."""
     request, clock = world.requests[number], world.clock[0]
-    request.state = SERVED
+    request.state = Outcome.SERVED
     world.responses[clock.done] = now - request.arrival
     clock.done += 1
 
@@ -173,7 +163,7 @@ def run_until(world: World, time: float) -> None:
             request, tier = clock.arrived, 0
             clock.arrived += 1
             arrival = requests[clock.arrived].arrival if clock.arrived < len(requests) else np.inf
-            requests[request].state = IN_SYSTEM
+            requests[request].state = Outcome.IN_SYSTEM
         if tier == OUT:
             go_out(world, now, request)
         else:

@@ -1,4 +1,4 @@
-"""The contract around the kernel."""
+"""A run of clusters: the contract around the kernel."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from cloudarena.base.arrays import read_only
-from cloudarena.base.errors import InvalidAction
-from cloudarena.contract import RecordLevel
+from cloudarena.base.arrays import Floats, read_only
+from cloudarena.contract import RecordLevel, Run
 from cloudarena.engine.streams import stream
 from cloudarena.scenarios.clusters import kernel
-from cloudarena.scenarios.clusters.decision import ClustersDecision, Floats, Plan, check_plan
-from cloudarena.scenarios.clusters.laws import Law
-from cloudarena.scenarios.clusters.metrics import measure
+from cloudarena.scenarios.clusters.build import build_world
+from cloudarena.scenarios.clusters.decision import ClustersDecision, Plan, check_plan
 from cloudarena.scenarios.clusters.spec import ClustersScenario
-from cloudarena.scenarios.clusters.tables import make_tables
 
 
 class Stage(NamedTuple):
@@ -27,11 +23,11 @@ class Stage(NamedTuple):
     end: float
     plan: Plan
     thinking_s: float
-    """Of it, spent thinking for the next stage."""
+    """The part of it that was spent thinking for the next stage."""
     backlog: float
-    """Tasks that had arrived and were not done when it began."""
+    """The tasks that had arrived and were not done when it began."""
     done: float
-    """Tasks done in it; parts of a task count."""
+    """The tasks done in it; parts of a task count."""
 
 
 class Taken(NamedTuple):
@@ -41,7 +37,7 @@ class Taken(NamedTuple):
     plan: Plan
 
 
-class ClustersRun(Simulation):
+class ClustersRun(Run[ClustersDecision]):
     """A run: batches of tasks on VMs that are shared out stage by stage."""
 
     scenario: ClustersScenario
@@ -58,7 +54,7 @@ class ClustersRun(Simulation):
         self.plans: list[Taken] = []
         self._now = 0.0
         self.ended = False
-        self.world = self._draw_world()
+        self.world = build_world(scenario, self.batches, seed)
         # Row k: tasks of each class in the first k batches.
         self._arrived = np.insert(np.cumsum(self.world.tasks, axis=0), 0, 0.0, axis=0)
 
@@ -73,15 +69,47 @@ class ClustersRun(Simulation):
         return self.plans[-1].time if self.plans else -math.inf
 
     @property
-    def decision(self) -> ClustersDecision | None:
-        """The share and length of the next stage; None when all work is done."""
-        return None if self.ended else ClustersDecision(self)
+    def is_deciding(self) -> bool:
+        """Whether there is work left, and so a next stage."""
+        return not self.ended
 
-    def apply(self, action: Any) -> None:
+    def show(self) -> ClustersDecision:
+        """What is known for the share and length of the next stage."""
+        scenario, batches, now = self.scenario, self.batches, self._now
+        in_force = self.in_force
+        allowed_s = in_force.length_s if in_force and scenario.pipelined else math.inf
+        begins = now + (allowed_s if math.isfinite(allowed_s) else 0.0)
+        arrived = int(np.searchsorted(batches.times, now, side="right"))
+        since = int(np.searchsorted(batches.times, self.decided_before, side="right"))
+        oracle = scenario.information == "oracle"
+        known = len(batches.times) if oracle else arrived
+        return ClustersDecision(
+            now=now,
+            number=len(self.plans),
+            rng=self.rng,
+            vms=scenario.vms,
+            allow_idle=scenario.allow_idle,
+            memory=scenario.memory,
+            classes=scenario.classes,
+            mean_seconds=self.mean_seconds,
+            mean_memory_mb=self.mean_memory_mb,
+            decide_seconds=scenario.decide_seconds,
+            information=scenario.information,
+            stage_s=scenario.stage_s,
+            least_stage_s=scenario.least_stage_s,
+            shares=read_only(np.asarray(in_force.shares if in_force else self.no_shares)),
+            allowed_s=allowed_s,
+            begins=begins,
+            all_arrived=bool(batches.times[-1] <= (begins if oracle else now)),
+            batch_times=read_only(batches.times[:known]),
+            batch_tasks=read_only(batches.tasks[:known]),
+            backlog=read_only(self.backlog()),
+            arrivals=read_only(batches.tasks[since:arrived].sum(axis=0)),
+        )
+
+    def take(self, action: Any) -> None:
         """Takes a plan, and lets time pass until the next decision or the end."""
-        if self.ended:
-            raise InvalidAction("the run has ended: there is nothing to decide")
-        plan = check_plan(self, action)
+        plan = check_plan(self.scenario, action)
         before = self.in_force
         self.plans.append(Taken(self._now, plan))
         if not self.scenario.pipelined:
@@ -99,14 +127,6 @@ class ClustersRun(Simulation):
         """Tasks of each class that have arrived and are not done."""
         arrived = np.searchsorted(self.batches.times, self._now, side="right")
         return np.maximum(self._arrived[arrived] - self.world.done, 0.0)
-
-    def metrics(self) -> dict[str, float]:
-        """The metrics so far."""
-        return measure(self)
-
-    def tables(self) -> dict[str, pa.Table]:
-        """What was recorded."""
-        return make_tables(self)
 
     def _run_stage(self, plan: Plan, length_s: float, thinking_s: float = 0.0) -> None:
         """Lets a stage pass; the run ends with the last task."""
@@ -128,25 +148,4 @@ class ClustersRun(Simulation):
                 backlog,
                 float(self.world.done.sum()) - done,
             )
-        )
-
-    def _draw_world(self) -> kernel.World:
-        """Draws the task time and memory of each batch and class: the same for all policies.
-
-        A class draws by its name, so that its place among the others and their laws do not matter.
-        """
-        scenario, batches = self.scenario, self.batches
-        count = len(batches.times)
-
-        def drawn(law: Law, purpose: str, name: str) -> Floats:
-            factors = law.factors(stream(self.seed, f"{purpose}/{name}"), count)
-            return np.asarray(law.mean * factors)
-
-        seconds = [drawn(one.seconds, "task times", one.name) for one in scenario.classes]
-        memory = [drawn(one.memory_mb, "memory", one.name) for one in scenario.classes]
-        return kernel.make_world(
-            batches.times,
-            batches.tasks.astype(np.float64),
-            np.ascontiguousarray(np.maximum(np.transpose(seconds), 1e-9)),
-            np.ascontiguousarray(np.transpose(memory)),
         )

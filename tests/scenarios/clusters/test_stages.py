@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudarena.optimize.stages import (
+from cloudarena.scenarios.clusters.policies.model.stages import (
     Timeline,
     least_similarity,
     merge,

@@ -1,8 +1,9 @@
 """Policies that choose a share by simulation, stage by stage: Monte Carlo, blind pick, iLOS, eLOS.
 
-Each evaluates shares by the closed-form model of a stage's work, with the laws of the classes and
-common random numbers, and takes the best. They differ in how many evaluations they spend on that,
-and so, where an evaluation takes time, in how long their stages are and how old their news is.
+Each evaluates shares by the closed-form model of a stage's work, with the distributions of the
+classes and common random numbers, and takes the best. They differ in how many evaluations they
+spend on that, and so, where an evaluation takes time, in how long their stages are and how old
+their news is.
 After chapters 5 and 6 of Zhang's thesis (Tsinghua, 2011).
 """
 
@@ -11,18 +12,22 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
+from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_number, check_probability, check_whole
 from cloudarena.base.errors import check_choice
-from cloudarena.optimize import ClusterModel, Compositions, blind_pick_size
-from cloudarena.optimize.cluster_model import Estimator
+from cloudarena.optimize import blind_pick_size
 from cloudarena.optimize.final_rules import choose
-from cloudarena.optimize.large_spaces import near_front
 from cloudarena.optimize.layers import first_in_order, front_of
-from cloudarena.optimize.stages import (
+from cloudarena.scenarios.clusters.decision import UNTIL_DONE, ClustersDecision, Plan
+from cloudarena.scenarios.clusters.policies.book import POLICIES
+from cloudarena.scenarios.clusters.policies.model.cluster_model import ClusterModel, Estimator
+from cloudarena.scenarios.clusters.policies.model.compositions import Compositions
+from cloudarena.scenarios.clusters.policies.model.large_spaces import near_front
+from cloudarena.scenarios.clusters.policies.model.stages import (
     MERGE_FLOOR,
     SPLIT_FLOOR,
     SplitRule,
@@ -33,8 +38,7 @@ from cloudarena.optimize.stages import (
     partition,
     thresholds,
 )
-from cloudarena.scenarios.clusters.decision import UNTIL_DONE, Floats, Ints, Plan
-from cloudarena.scenarios.clusters.policies import policy
+from cloudarena.scenarios.clusters.spec import ClustersScenario
 
 Rule = Literal["max_throughput", "knee", "random"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -48,12 +52,17 @@ FEWEST_PROPER = 10
 
 
 class StageModel(ClusterModel):
-    """The closed-form model of a stage's work, with the classes' own laws."""
+    """The closed-form model of a stage's work, with the classes' own distributions."""
 
     drawn_together = 250
 
     def __init__(
-        self, shares: Ints, decision: Any, load: Floats, estimator: Estimator, seed: int
+        self,
+        shares: Ints,
+        decision: ClustersDecision,
+        load: Floats,
+        estimator: Estimator,
+        seed: int,
     ) -> None:
         super().__init__(
             shares,
@@ -64,12 +73,14 @@ class StageModel(ClusterModel):
             estimator=estimator,
             memory_of=decision.memory,
         )
-        self._laws = [one.seconds for one in decision.classes]
-        self._laws += [one.memory_mb for one in decision.classes]
+        self._distributions = [one.seconds for one in decision.classes]
+        self._distributions += [one.memory_mb for one in decision.classes]
 
     def draw_factors(self, rng: np.random.Generator) -> Floats:
-        """Factors by the classes' laws."""
-        return np.stack([law.factors(rng, self.drawn_together) for law in self._laws], axis=1)
+        """Factors by the classes' distributions."""
+        return np.stack(
+            [one.factors(rng, self.drawn_together) for one in self._distributions], axis=1
+        )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -92,7 +103,7 @@ class _Iterative(ABC):
         check_choice(f"policy {self.name}: rule", self.rule, RULES)
         check_choice(f"policy {self.name}: estimator", self.estimator, ("mean_of_max", "plug_in"))
 
-    def start(self, scenario: Any, seed: int) -> None:
+    def start(self, scenario: ClustersScenario, seed: int) -> None:
         """Takes all shares there are, or draws some that every decision looks at."""
         self._space = Compositions(scenario.vms, len(scenario.classes), scenario.allow_idle)
         self._looked_at = min(self._space.size, self.designs)
@@ -102,7 +113,7 @@ class _Iterative(ABC):
         else:
             self._drawn = self._space.draw(self.designs, seed)
 
-    def _shares(self, decision: Any, load: Floats) -> Ints:
+    def _shares(self, decision: ClustersDecision, load: Floats) -> Ints:
         """All shares, or a sample for this load: near the front of the mean model, and uniform."""
         if self._space.size <= self.designs:
             return self._drawn
@@ -110,7 +121,7 @@ class _Iterative(ABC):
         near = near_front(self._space, load, decision.mean_memory_mb, most)
         return np.concatenate((near, self._drawn[: self.designs - len(near)]))
 
-    def __call__(self, decision: Any) -> Plan:
+    def __call__(self, decision: ClustersDecision) -> Plan:
         """The best share for the stage, and its length."""
         length = self._length(decision)
         seed = int(decision.rng.integers(2**31))
@@ -124,7 +135,7 @@ class _Iterative(ABC):
             share, spent = self._decide(model, decision)
         return Plan(share, length, spent)
 
-    def _length(self, decision: Any) -> float:
+    def _length(self, decision: ClustersDecision) -> float:
         """As long as it takes to think; by the spec where that takes no time."""
         if decision.all_arrived:
             return UNTIL_DONE
@@ -136,7 +147,7 @@ class _Iterative(ABC):
         """Evaluations of a decision."""
 
     @abstractmethod
-    def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
+    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
         """A share, and the evaluations spent on it."""
 
     def _best(
@@ -164,7 +175,7 @@ class _Iterative(ABC):
         return moments.mean[:, :1] if self.rule == "max_throughput" else moments.mean
 
 
-@policy.stepped("iterative-monte-carlo")
+@POLICIES.stepped("iterative-monte-carlo")
 class IterativeMonteCarlo(_Iterative):
     """Every share is evaluated ``replications`` times, stage by stage."""
 
@@ -173,11 +184,11 @@ class IterativeMonteCarlo(_Iterative):
     def _cost(self) -> int:
         return self._looked_at * self.replications
 
-    def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
+    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
         return self._best(model, model.all_designs(), 0, self.replications)
 
 
-@policy.stepped("iterative-blind-pick")
+@POLICIES.stepped("iterative-blind-pick")
 @dataclass(eq=False)
 class IterativeBlindPick(_Iterative):
     """Shares picked at random are evaluated ``replications`` times, stage by stage.
@@ -197,7 +208,7 @@ class IterativeBlindPick(_Iterative):
         if self.confidence is not None:
             check_probability(f"policy {self.name}: confidence", self.confidence)
 
-    def start(self, scenario: Any, seed: int) -> None:
+    def start(self, scenario: ClustersScenario, seed: int) -> None:
         """Finds out how many to pick."""
         super().start(scenario, seed)
         good = min(self.good, self._looked_at)
@@ -206,12 +217,12 @@ class IterativeBlindPick(_Iterative):
     def _cost(self) -> int:
         return self._picked * self.replications
 
-    def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
+    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
         picked = decision.rng.choice(model.size, self._picked, replace=False, shuffle=False)
         return self._best(model, np.sort(picked), 0, self.replications)
 
 
-@policy.stepped("ilos")
+@POLICIES.stepped("ilos")
 @dataclass(eq=False)
 class Ilos(_Iterative):
     """LOS, stage by stage: a rough look at every share, a proper one at the best.
@@ -229,7 +240,7 @@ class Ilos(_Iterative):
         self.rough = check_whole(f"policy {self.name}: rough", self.rough, 1)
         self.selected = check_whole(f"policy {self.name}: selected", self.selected, 1)
 
-    def start(self, scenario: Any, seed: int) -> None:
+    def start(self, scenario: ClustersScenario, seed: int) -> None:
         """No more can be selected than there are."""
         super().start(scenario, seed)
         self._few = min(self.selected, self._looked_at)
@@ -237,11 +248,11 @@ class Ilos(_Iterative):
     def _cost(self) -> int:
         return self._looked_at * self.rough + self._few * self.replications
 
-    def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
+    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
         return self._two_looks(model, self.rough, self._few, self.replications)
 
 
-@policy.stepped("elos")
+@POLICIES.stepped("elos")
 @dataclass(kw_only=True, eq=False)
 class Elos(Ilos):
     """iLOS with stages split where batches differ and merged where they are alike.
@@ -275,13 +286,13 @@ class Elos(Ilos):
         weight = check_number(f"policy {self.name}: intensity_weight", self.intensity_weight, 0.0)
         self.intensity_weight = weight
 
-    def start(self, scenario: Any, seed: int) -> None:
+    def start(self, scenario: ClustersScenario, seed: int) -> None:
         """Forgets the stages of the last run."""
         super().start(scenario, seed)
         self._edges: Floats = np.empty(0)
         self._before = 0.0
 
-    def _length(self, decision: Any) -> float:
+    def _length(self, decision: ClustersDecision) -> float:
         step = super()._length(decision)
         if math.isinf(step):
             return step
@@ -293,7 +304,9 @@ class Elos(Ilos):
             length = self._adapted(decision, timeline, limits, step)
         return max(length, decision.least_stage_s)
 
-    def _planned(self, decision: Any, timeline: Timeline, limits: Thresholds, step: float) -> float:
+    def _planned(
+        self, decision: ClustersDecision, timeline: Timeline, limits: Thresholds, step: float
+    ) -> float:
         """Up to the next edge of stages that are laid out once, over all batches."""
         if not len(self._edges):
             end = step * (math.floor(timeline.times[-1] / step) + 1)
@@ -318,7 +331,9 @@ class Elos(Ilos):
         ahead = self._edges[self._edges > decision.begins + step / 100.0]
         return float(ahead[0] - decision.begins) if len(ahead) else step
 
-    def _adapted(self, decision: Any, timeline: Timeline, limits: Thresholds, step: float) -> float:
+    def _adapted(
+        self, decision: ClustersDecision, timeline: Timeline, limits: Thresholds, step: float
+    ) -> float:
         """Half or twice the stage before, by the batches of that time."""
         before = self._before or step
         recent = int((timeline.times > decision.now - before).sum())
@@ -343,7 +358,7 @@ class Elos(Ilos):
             found.merge if self.merge is None else self.merge,
         )
 
-    def _decide(self, model: StageModel, decision: Any) -> tuple[Ints, int]:
+    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
         if decision.decide_seconds == 0:
             return super()._decide(model, decision)
         budget = decision.allowed_s / decision.decide_seconds

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cloudarena.queueing import TierChain
-
-if TYPE_CHECKING:
-    from cloudarena.scenarios.tiers.simulation import Period
+from cloudarena.scenarios.tiers.decision import Period
+from cloudarena.scenarios.tiers.spec import TiersScenario
 
 FIRST_SHARE = 0.5
 WEIGHT = 0.5
@@ -19,7 +17,9 @@ LARGEST_SHARE = 0.99
 """On a random walk a share of 1 would let nobody out."""
 
 
-def chain_of(scenario: Any, forward: Any = None, rates: Any = None) -> TierChain:
+def chain_of(
+    scenario: TiersScenario, forward: ArrayLike | None = None, rates: ArrayLike | None = None
+) -> TierChain:
     """The queueing model of a scenario, with its shares and service rates or with others."""
     tiers, routing = scenario.tiers, scenario.routing
     if rates is None:
@@ -42,7 +42,7 @@ class Estimates:
     waiting as work. It is believed from 30 visits on; before, that of the spec holds.
     """
 
-    def __init__(self, scenario: Any) -> None:
+    def __init__(self, scenario: TiersScenario) -> None:
         tiers = len(scenario.tiers)
         self._scenario = scenario
         self._known = chain_of(scenario).rates

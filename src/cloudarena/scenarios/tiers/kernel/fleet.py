@@ -9,7 +9,7 @@ import numpy as np
 
 from cloudarena.engine.alarms import set_alarm
 from cloudarena.engine.compiled import inner, lean
-from cloudarena.scenarios.tiers.state import BOOTING, DRAINING, OFF, UP, World
+from cloudarena.scenarios.tiers.state import VmState, World
 
 
 @inner
@@ -25,7 +25,7 @@ def look_at_vm(world: World, number: int) -> None:
         vm.busy_s += now - vm.busy_from
         vm.busy_from = now
         open_s = now - max(vm.begun, world.requests[vm.first].entered)
-    if vm.state == UP:
+    if vm.state == VmState.UP:
         tier.busy_s += vm.busy_s
     tier.sojourn_s += vm.sojourn_s
     world.served[vm.tier, vm.size] += vm.served
@@ -54,7 +54,7 @@ def look(world: World) -> None:
         world.tiers[number].held_s = 0.0
     for number in range(len(world.vms)):
         vm = world.vms[number]
-        if vm.state == OFF:
+        if vm.state == VmState.OFF:
             continue
         look_at_vm(world, number)
         tier, request = world.tiers[vm.tier], vm.first
@@ -72,7 +72,7 @@ def stop(world: World, number: int) -> None:
     """Ends the rent of a VM."""
     vm, now = world.vms[number], world.clock[0].now
     look_at_vm(world, number)
-    vm.state = OFF
+    vm.state = VmState.OFF
     world.rented_s[vm.size] += max(0.0, min(now, world.rules.end_s) - vm.since)
 
 
@@ -91,7 +91,7 @@ def come_up(world: World, number: int) -> None:
     vm = world.vms[number]
     tier = world.tiers[vm.tier]
     look_at_up(world, vm.tier)
-    vm.state = UP
+    vm.state = VmState.UP
     world.members[vm.tier, tier.up] = number
     tier.up += 1
     add_speeds(world, vm.tier)
@@ -119,7 +119,7 @@ def drain(world: World, number: int) -> None:
     tier.up = kept
     add_speeds(world, vm.tier)
     vm.leaving = 0
-    vm.state = DRAINING
+    vm.state = VmState.DRAINING
     if vm.held == 0:
         stop(world, number)
 
@@ -128,7 +128,7 @@ def drain(world: World, number: int) -> None:
 def rent(world: World, number: int, tier: int, size: int, rate: float, boot_s: float) -> None:
     """Rents a VM in a free slot; it takes requests when it has booted."""
     vm, now = world.vms[number], world.clock[0].now
-    vm.state = BOOTING
+    vm.state = VmState.BOOTING
     vm.tier = tier
     vm.size = size
     vm.rate = rate
@@ -150,7 +150,7 @@ def release(world: World, number: int) -> None:
     The last VM of a tier that is up stays until another one has booted.
     """
     vm = world.vms[number]
-    if vm.state == BOOTING:
+    if vm.state == VmState.BOOTING:
         set_alarm(world.ready, number, np.inf)
         stop(world, number)
         return

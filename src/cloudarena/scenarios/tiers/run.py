@@ -1,111 +1,29 @@
-"""The contract around the kernel."""
+"""A run of a multi-tier service: the contract around the kernel."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.base.arrays import locked, read_only
-from cloudarena.base.errors import InvalidAction
-from cloudarena.contract import RecordLevel
+from cloudarena.base.arrays import Floats, Ints, locked, read_only
+from cloudarena.base.errors import InvalidAction, written
+from cloudarena.contract import RecordLevel, Run
 from cloudarena.engine.interrupts import Interrupted, apart
 from cloudarena.engine.streams import stream
-from cloudarena.scenarios.tiers import fleet, kernel
+from cloudarena.scenarios.tiers import kernel
 from cloudarena.scenarios.tiers.build import build_world, with_slots
-from cloudarena.scenarios.tiers.metrics import cost_usd, keeps_sla, measure
+from cloudarena.scenarios.tiers.decision import Period, TiersDecision
+from cloudarena.scenarios.tiers.metrics import keeps_sla, rent_usd
 from cloudarena.scenarios.tiers.spec import TiersScenario
-from cloudarena.scenarios.tiers.state import (
-    BLOCKED,
-    BOOTING,
-    IN_SYSTEM,
-    MEASURED,
-    OFF,
-    SERVED,
-    SIZES,
-    UP,
-)
-from cloudarena.scenarios.tiers.tables import make_tables
+from cloudarena.scenarios.tiers.state import MEASURED, Outcome, Size, VmState
 
-Counts = NDArray[np.int64]
-"""VMs, (tier, size): fat, then thin."""
 MANY = 1_000_000
 """Requests that take a tenth of a second and more."""
 
 
-class Period(NamedTuple):
-    """What was measured in a period. Arrays are over tiers, from the first to the last."""
-
-    begin: float
-    end: float
-    counts: Counts
-    """VMs in force: rented, and not about to leave."""
-    arrived: NDArray[np.int64]
-    """Visits that came to each tier."""
-    blocked: NDArray[np.int64]
-    served: NDArray[np.int64]
-    forward: NDArray[np.int64]
-    """Visits after which the request went on to the next tier,"""
-    turned: NDArray[np.int64]
-    """and on the way down, after which it turned back."""
-    utilisation: NDArray[np.float64]
-    """The share of time that the VMs which take requests were busy."""
-    held: NDArray[np.float64]
-    """Requests in the tier, on average,"""
-    held_at_end: NDArray[np.int64]
-    """and at the end of the period."""
-    sojourn_s: NDArray[np.float64]
-    """Time that a visit took, on average; 0 if there was none."""
-    served_by_size: NDArray[np.int64]
-    """Visits served, (tier, size),"""
-    service_s: NDArray[np.float64]
-    """and how long these took without waiting, (tier, size)."""
-    requests: int
-    """Requests that arrived at the service."""
-    responses: NDArray[np.float64]
-    """Response times of the requests that were served in the period."""
-    cost_usd: float
-    keeps_sla: bool
-
-    @property
-    def rate(self) -> float:
-        """Requests a second that arrived at the service."""
-        return self.requests / (self.end - self.begin)
-
-    @property
-    def response_mean_s(self) -> float:
-        """The mean response time of the served requests; NaN if nothing was served."""
-        return float(self.responses.mean()) if len(self.responses) else math.nan
-
-
-class TiersDecision:
-    """How many fat and thin VMs does each tier get for the next period?
-
-    The action is an array (tiers, 2) of fat and thin VMs, or None to leave all as it is.
-    """
-
-    kind: ClassVar[str] = "provision"
-    __slots__ = ("counts", "last", "limits", "now", "periods", "rates", "rng", "scenario")
-
-    def __init__(self, run: TiersRun) -> None:
-        self.now = run.now
-        self.scenario = run.scenario
-        self.periods: tuple[Period, ...] = tuple(run.periods)
-        """All that was measured so far, period by period."""
-        self.last = run.periods[-1]
-        self.rates = read_only(run.rates[: len(run.periods)])
-        """Requests a second that arrived, period by period."""
-        self.counts = read_only(run.counts)
-        """VMs in force, (tier, size): those that boot or take requests and are not to leave."""
-        self.limits = run.limits
-        """VMs at most, (tier, size)."""
-        self.rng = run.rng
-
-
-class TiersRun(Simulation):
+class TiersRun(Run[TiersDecision]):
     """A run of a multi-tier service."""
 
     scenario: TiersScenario
@@ -116,7 +34,7 @@ class TiersRun(Simulation):
         self.world = build_world(scenario, seed)
         self.periods: list[Period] = []
         self.rates = np.zeros(scenario.periods)
-        self.counts: Counts = np.zeros((len(scenario.tiers), 2), np.int64)
+        self.counts: Ints = np.zeros((len(scenario.tiers), 2), np.int64)
         """VMs in force, (tier, size)."""
         self.changes = 0
         self._oldest = 0
@@ -137,60 +55,57 @@ class TiersRun(Simulation):
         return float(self.world.clock[0]["now"])
 
     @property
-    def ended(self) -> bool:
-        """Whether the last period is over and all requests are gone."""
-        return len(self.periods) == self.scenario.periods
+    def is_deciding(self) -> bool:
+        """Whether a period is to come; after the last one all requests are gone."""
+        return len(self.periods) < self.scenario.periods
 
-    @property
-    def decision(self) -> TiersDecision | None:
-        """The VMs of the next period; None when the run has ended."""
-        return None if self.ended else TiersDecision(self)
+    def show(self) -> TiersDecision:
+        """What was measured so far, and the VMs in force."""
+        return TiersDecision(
+            now=self.now,
+            scenario=self.scenario,
+            periods=tuple(self.periods),
+            rates=read_only(self.rates[: len(self.periods)]),
+            counts=read_only(self.counts),
+            limits=self.limits,
+            rng=self.rng,
+        )
 
-    def apply(self, action: Any) -> None:
+    def take(self, action: Any) -> None:
         """Starts and releases VMs, and lets the period pass."""
-        if self.ended:
-            raise InvalidAction("the run has ended: there is nothing to decide")
         wanted = self._counts_of(action)
         self.changes += int(np.abs(wanted - self.counts).sum())
         self._change(wanted, self.scenario.boot_s)
         self._go_on()
 
-    def responses(self, first: int) -> NDArray[np.float64]:
+    def responses(self, first: int) -> Floats:
         """Response times of the requests served so far, from a request on."""
         if first == 0:
             return self.world.responses[: self.world.clock[0]["done"]]
         requests = self.world.requests[first : self.world.clock[0]["arrived"]]
-        served = requests[requests["state"] == SERVED]
-        times: NDArray[np.float64] = served["finish"] - served["arrival"]
+        served = requests[requests["state"] == Outcome.SERVED]
+        times: Floats = served["finish"] - served["arrival"]
         return times
 
     def blocked(self, first: int) -> int:
         """How many requests were blocked so far, from a request on."""
-        return int((self.world.requests["state"][first:] == BLOCKED).sum())
+        return int((self.world.requests["state"][first:] == Outcome.BLOCKED).sum())
 
-    def waited(self, first: int) -> NDArray[np.float64]:
+    def waited(self, first: int) -> Floats:
         """How long each request has been there that is in the service, from a request on."""
         first = max(first, self._oldest)
         requests = self.world.requests[first : self.world.clock[0]["arrived"]]
-        there = requests["state"] == IN_SYSTEM
-        times: NDArray[np.float64] = self.now - requests["arrival"][there]
+        there = requests["state"] == Outcome.IN_SYSTEM
+        times: Floats = self.now - requests["arrival"][there]
         return times
 
     def rented_minutes(self) -> tuple[float, float]:
         """Minutes of fat and thin VMs so far."""
         time = min(self.now, self.scenario.duration_s)
-        there = self.world.vms[self.world.vms["state"] != OFF]
+        there = self.world.vms[self.world.vms["state"] != VmState.OFF]
         so_far = np.bincount(there["size"], np.maximum(0.0, time - there["since"]), 2)
         fat, thin = ((self.world.rented_s + so_far) / 60.0).tolist()
         return fat, thin
-
-    def metrics(self) -> dict[str, float]:
-        """The metrics so far."""
-        return measure(self)
-
-    def tables(self) -> dict[str, pa.Table]:
-        """What was recorded."""
-        return make_tables(self)
 
     def _go_on(self) -> None:
         """Lets a period pass; after the last one, until all requests are gone."""
@@ -206,7 +121,7 @@ class TiersRun(Simulation):
             self._oldest = len(self.world.requests)
         measured = self._measure()
         seen = {name: value - self._measured[name] for name, value in measured.items()}
-        responses, cost = self.world.responses[done : clock["done"]], cost_usd(self)
+        responses, cost = self.world.responses[done : clock["done"]], rent_usd(self)
         served = seen["served"].sum(axis=1)
         period = Period(
             begin=begin,
@@ -237,7 +152,7 @@ class TiersRun(Simulation):
     def _first_in_system(self) -> int:
         """The first request that is in the service; those before it need not be looked at."""
         arrived = int(self.world.clock[0]["arrived"])
-        there = self.world.requests["state"][self._oldest : arrived] == IN_SYSTEM
+        there = self.world.requests["state"][self._oldest : arrived] == Outcome.IN_SYSTEM
         return self._oldest + int(np.argmax(there)) if there.any() else arrived
 
     def _run_until(self, time: float) -> None:
@@ -256,35 +171,35 @@ class TiersRun(Simulation):
         more = {"served": self.world.served.copy(), "service_s": self.world.service_s.copy()}
         return tiers | more
 
-    def _change(self, wanted: Counts, boot_s: float) -> None:
+    def _change(self, wanted: Ints, boot_s: float) -> None:
         """Rents and releases VMs, so that these are in force."""
         changes = wanted - self.counts
         for tier, size in np.argwhere(changes > 0).tolist():
             self._rent(tier, size, int(changes[tier, size]), boot_s)
         for tier, size in np.argwhere(changes < 0).tolist():
             for _ in range(-int(changes[tier, size])):
-                fleet.release(self.world, self._least_needed(tier, size))
+                kernel.release(self.world, self._least_needed(tier, size))
         self.counts = wanted
 
     def _rent(self, tier: int, size: int, count: int, boot_s: float) -> None:
         """Rents VMs, in free slots; makes more slots if there are too few."""
-        while np.count_nonzero(self.world.vms["state"] == OFF) < count:
+        while np.count_nonzero(self.world.vms["state"] == VmState.OFF) < count:
             self.world = with_slots(self.world, 2 * len(self.world.vms))
-        for slot in np.flatnonzero(self.world.vms["state"] == OFF)[:count].tolist():
+        for slot in np.flatnonzero(self.world.vms["state"] == VmState.OFF)[:count].tolist():
             rate = float(self._vm_rates[tier, size])
-            fleet.rent(self.world, slot, tier, size, rate, boot_s)
+            kernel.rent(self.world, slot, tier, size, rate, boot_s)
 
     def _least_needed(self, tier: int, size: int) -> int:
         """The VM to release: the last that boots if there is one, else that which holds least."""
         vms = self.world.vms
         mine = (vms["tier"] == tier) & (vms["size"] == size) & (vms["leaving"] == 0)
-        booting = np.flatnonzero(mine & (vms["state"] == BOOTING))
+        booting = np.flatnonzero(mine & (vms["state"] == VmState.BOOTING))
         if len(booting):
             return int(booting[np.argmax(vms["since"][booting])])
-        up = np.flatnonzero(mine & (vms["state"] == UP))
+        up = np.flatnonzero(mine & (vms["state"] == VmState.UP))
         return int(up[np.argmin(vms["held"][up])])
 
-    def _counts_of(self, action: Any) -> Counts:
+    def _counts_of(self, action: Any) -> Ints:
         """An action as numbers of VMs, checked."""
         if action is None:
             return self.counts
@@ -297,20 +212,22 @@ class TiersRun(Simulation):
             good = False
         if not good:
             raise InvalidAction(
-                f"action {action!r} is not allowed: whole numbers of fat and thin VMs for each of "
-                f"{len(names)} tiers"
+                f"action {written(action)} is not allowed: whole numbers of fat and thin VMs "
+                f"for each of {len(names)} tiers"
             )
         for tier, name in enumerate(names):
-            for size, kind in enumerate(SIZES):
+            for size in Size:
                 number, most = int(wanted[tier, size]), int(self.limits[tier, size])
                 if not 0 <= number <= most:
-                    raise InvalidAction(f"{name}: {number} {kind} VMs are not allowed: 0 to {most}")
+                    raise InvalidAction(
+                        f"{name}: {number} {size.name.lower()} VMs are not allowed: 0 to {most}"
+                    )
             if wanted[tier].sum() == 0:
                 raise InvalidAction(f"{name}: no VM is not allowed: at least one")
-        for size, limit in enumerate((self.scenario.max_fat, self.scenario.max_thin)):
+        for size, limit in zip(Size, (self.scenario.max_fat, self.scenario.max_thin), strict=True):
             total = int(wanted[:, size].sum())
             if limit is not None and total > limit:
                 raise InvalidAction(
-                    f"{total} {SIZES[size]} VMs are not allowed: at most {limit} in all tiers"
+                    f"{total} {size.name.lower()} VMs are not allowed: at most {limit} in all tiers"
                 )
         return wanted

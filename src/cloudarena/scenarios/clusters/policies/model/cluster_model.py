@@ -2,7 +2,7 @@
 
 Class c has ``tasks[c]`` tasks. In a replication a task of it takes ``p[c]`` seconds on one VM and
 a VM of it holds ``d[c]`` of memory, both gamma with given mean and coefficient of variation. With
-``theta[c]`` VMs for class c (``cloudarena.optimize.compositions``)
+``theta[c]`` VMs for class c (``cloudarena.scenarios.clusters.policies.model.compositions``)
 
     makespan = max over c of tasks[c] * p[c] / theta[c]
     memory   = sum over c of d[c] * theta[c]
@@ -24,10 +24,10 @@ from cloudarena.base.checks import check_number, check_table, check_vector
 from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.streams import stream
-from cloudarena.optimize.compositions import Compositions
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.moments import Moments
 from cloudarena.optimize.problem import Encoding, Objective, Problem
+from cloudarena.scenarios.clusters.policies.model.compositions import Compositions
 
 Estimator = Literal["mean_of_max", "plug_in"]
 Memory = Literal["linear", "theta_squared"]

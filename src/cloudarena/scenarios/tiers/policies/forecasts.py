@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Rates = NDArray[np.float64]
+from cloudarena.base.arrays import Floats
 
 
-def last_value(rates: Rates) -> float:
+def last_value(rates: Floats) -> float:
     """The next is like the last."""
     return float(rates[-1])
 
 
-def linear(rates: Rates, window: int = 4) -> float:
+def linear(rates: Floats, window: int = 4) -> float:
     """The line through the last four values, by least squares.
 
     A line through two values only would forecast noise of the rates 2.2 times as large (the root
@@ -29,7 +28,7 @@ def linear(rates: Rates, window: int = 4) -> float:
     return max(0.0, float(seen.mean()) + slope * 0.5 * (len(seen) + 1))
 
 
-def smoothing(rates: Rates, weight: float = 0.5) -> float:
+def smoothing(rates: Floats, weight: float = 0.5) -> float:
     """Simple exponential smoothing (Brown 1959)."""
     level = float(rates[0])
     for rate in rates[1:]:
@@ -38,7 +37,7 @@ def smoothing(rates: Rates, weight: float = 0.5) -> float:
 
 
 def holt_winters(
-    rates: Rates,
+    rates: Floats,
     level_weight: float = 0.5,
     trend_weight: float = 0.3,
     season_weight: float = 0.3,
@@ -65,7 +64,7 @@ def holt_winters(
     return max(0.0, level + trend + float(factors[len(rates) % len(factors)]))
 
 
-FORECASTS: dict[str, Callable[[Rates], float]] = {
+FORECASTS: dict[str, Callable[[Floats], float]] = {
     "last": last_value,
     "linear": linear,
     "smoothing": smoothing,

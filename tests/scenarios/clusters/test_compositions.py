@@ -6,10 +6,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cloudarena.base.errors import SpecError
-from cloudarena.optimize import ClusterModel, Compositions, designed_sample, mean_model_seeds
 from cloudarena.optimize.layers import front_of
+from cloudarena.scenarios.clusters import (
+    ClusterModel,
+    Compositions,
+    designed_sample,
+    mean_model_seeds,
+)
 
-from . import reference
+from . import reference_model
 
 
 @pytest.mark.parametrize(
@@ -27,7 +32,7 @@ def test_idle_vms_are_allowed_on_request():
 @given(st.integers(1, 4), st.integers(0, 5), st.booleans())
 def test_numbering_is_lexicographic_and_complete(classes, spare, allow_idle):
     space = Compositions(classes + spare, classes, allow_idle)
-    expected = reference.compositions(classes + spare, classes, allow_idle)
+    expected = reference_model.compositions(classes + spare, classes, allow_idle)
     assert list(map(tuple, space.all().tolist())) == expected
     assert space.rank(expected).tolist() == list(range(len(expected)))
     assert space[len(space) - 1] == space[-1] == expected[-1]

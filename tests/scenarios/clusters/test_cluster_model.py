@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from cloudarena.base.errors import SpecError
-from cloudarena.optimize import ClusterModel, Compositions
-from cloudarena.optimize.cluster_model import merge_fronts
 from cloudarena.optimize.layers import front_of
 from cloudarena.optimize.moments import moments_of
+from cloudarena.scenarios.clusters import ClusterModel, Compositions
+from cloudarena.scenarios.clusters.policies.model.cluster_model import merge_fronts
 
-from . import reference
+from . import reference_model
 
 
 def test_without_variation_it_is_arithmetic():
@@ -32,7 +32,7 @@ def test_each_replication_is_the_formula():
         for replication in range(20):
             seconds = model.seconds * factors[replication, :7]
             memory = model.memory * factors[replication, 7:]
-            expected = reference.makespan_and_memory(
+            expected = reference_model.makespan_and_memory(
                 model.tasks, seconds, memory, model.design(design)
             )
             assert values[design, replication] == pytest.approx(expected)

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_vector, check_whole
-from cloudarena.optimize.cluster_model import weighted
-from cloudarena.optimize.compositions import Compositions
+from cloudarena.scenarios.clusters.policies.model.cluster_model import weighted
+from cloudarena.scenarios.clusters.policies.model.compositions import Compositions
 
 
 def mean_model_seeds(space: Compositions, load: ArrayLike, memory: ArrayLike) -> Ints:

@@ -1,0 +1,92 @@
+"""What a user may write for tiers, and what a validated spec has not imported."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import cloudarena
+from cloudarena.base.errors import SpecError, TraceError
+from cloudarena.learn.env import CloudEnv
+
+from .decisions import service
+
+
+def test_the_old_key_of_arrivals_is_refused_with_the_new_one():
+    with pytest.raises(SpecError, match="arrivals: key 'kind' is not allowed: it is called 'sou"):
+        service(arrivals={"kind": "constant", "rate": 4.0})
+    with pytest.raises(SpecError, match=r"arrivals.source: is required"):
+        service(arrivals={"rate": 4.0})
+    with pytest.raises(SpecError, match="arrivals: unknown key 'kind'"):
+        service(arrivals={"source": "constant", "rate": 4.0, "kind": "constant"})
+
+
+def test_rates_from_a_file(tmp_path):
+    path = tmp_path / "rates.csv"
+    path.write_text("time_s,rate\n0,2\n3,5\n")
+    scenario = service(arrivals={"source": "series", "path": str(path), "scale": 2}, duration_s=5)
+    assert scenario.rates(0).tolist() == [4.0, 4.0, 4.0, 10.0, 10.0]
+    path.write_text("time_s,rate\n1,2\n")
+    with pytest.raises(TraceError, match=r"line 2: time_s: 1.0 is not allowed: from 0 on, rising"):
+        scenario.rates(0)
+
+
+def test_a_spec_is_validated_without_numba_and_arrow():
+    code = (
+        "import sys\n"
+        "from cloudarena.scenarios.tiers.spec import TiersScenario\n"
+        "TiersScenario.parse({'scenario': 'tiers', 'arrivals': {'source': 'constant', 'rate': 1},"
+        " 'tiers': [{'name': 'a', 'fat': {'rate': 1, 'max': 1, 'start': 1},"
+        " 'thin': {'rate': 1, 'max': 1, 'start': 0}}]})\n"
+        "print([name for name in ('numba', 'pyarrow', 'scipy') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+REFUSED = ("cost_usd", "vm_minutes", "changes")
+DIRECTED = [metric for metric in cloudarena.load("tiers/toy").kind.metrics if metric.better]
+
+
+@pytest.mark.parametrize("name", [metric.name for metric in DIRECTED])
+def test_every_metric_with_a_direction_is_a_reward_or_refused(name):
+    """Rewards are finite, and sum to the metric where nobody was blocked."""
+    scenario = service(duration_s=300, arrivals={"source": "constant", "rate": 5.0})
+    if name in REFUSED:
+        with pytest.raises(SpecError, match=f"reward: '{name}' is not allowed: who blocks all"):
+            CloudEnv(scenario, reward=name)
+        return
+    env = CloudEnv(scenario, reward=name)
+    env.reset(seed=1)
+    total, ended = 0.0, False
+    while not ended:
+        _, reward, ended, _, info = env.step(np.array([1, 1, 2, 4, 1, 0]))
+        assert np.isfinite(reward)
+        total += reward
+    assert info["metrics"]["blocked"] == 0
+    sign = -1 if scenario.kind.metric[name].better == "lower" else 1
+    assert total == pytest.approx(sign * info["metrics"][name])
+
+
+@pytest.mark.parametrize("name", [m.name for m in DIRECTED if m.name not in REFUSED])
+def test_nobody_earns_by_blocking(name):
+    """The least VMs block some of the requests; the most VMs block none."""
+    scenario = cloudarena.load("tiers/rubis-hour", {"duration_s": 900, "arrivals.peak": 100})
+    earned = []
+    for counts in ([[0, 1], [0, 1], [1, 0]], [[1, 1], [2, 4], [1, 0]]):
+        run = scenario.start(0)
+        run.play(lambda decision, counts=counts: counts)
+        earned.append(scenario.observer(name).value(run))
+    assert earned[1] > earned[0]
+
+
+def test_a_reward_is_finite_before_anybody_came():
+    scenario = service(
+        duration_s=180, arrivals={"source": "piecewise", "rates_at": [[0, 0], [90, 5]]}
+    )
+    run = scenario.start(0)
+    assert run.metrics()["arrived"] == 0
+    for metric in DIRECTED:
+        if metric.name not in REFUSED:
+            assert np.isfinite(scenario.observer(metric.name).value(run)), metric.name
