@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from cloudarena.optimize.metrics import synthetic_metrics
+from cloudarena.reduction import synthetic_metrics
 
 SCENARIO = {
     "scenario": "tiers",

@@ -11,7 +11,7 @@ from cloudarena.base.errors import CloudarenaError, SpecError
 from cloudarena.catalogue import studies
 from cloudarena.experiments.study import design_text, read_study
 from cloudarena.experiments.tuning import ScenarioProblem, tune
-from cloudarena.optimize import Problem
+from cloudarena.optimizers import Problem
 
 from .tiny import SCENARIO, STUDY
 

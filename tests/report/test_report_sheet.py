@@ -8,7 +8,7 @@ import pytest
 
 import cloudarena
 from cloudarena.experiments.tuning import tune
-from cloudarena.optimize.order import OrderCurve
+from cloudarena.optimizers.ordinal.order_curve import OrderCurve
 from cloudarena.report.charts import (
     MOST_POINTS,
     Chart,

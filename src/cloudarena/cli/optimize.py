@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cloudarena.experiments.tuning import Tuning
-    from cloudarena.optimize import Problem, Progress
+    from cloudarena.optimizers import Problem, Progress
 
 METHODS = (
     "auto, monte-carlo, blind-pick, los, ocba, ocba-m, mocba, kim-nelson, successive-halving, nsga2"

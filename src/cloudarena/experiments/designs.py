@@ -21,7 +21,7 @@ from cloudarena.base.arrays import Flags, Floats, Ints
 from cloudarena.base.errors import SpecError, nearest
 from cloudarena.contract import Spec
 from cloudarena.engine.streams import stream
-from cloudarena.optimize import Encoding, Grid
+from cloudarena.optimizers import Encoding, Grid
 
 MOST_CHECKED = 2_000_000
 """Combinations that are tried against the rules one by one; of more, a sample must be taken."""

@@ -1,7 +1,7 @@
 """Which metrics need be measured, from a table of strategies and metrics in a file.
 
 A row is a strategy; numbers are metrics, words are not. On part of the strategies a few metrics
-are chosen (``cloudarena.optimize.metrics``), and on the rest the choice is checked.
+are chosen (``cloudarena.reduction``), and on the rest the choice is checked.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_number, check_whole
 from cloudarena.base.errors import CloudarenaError, SpecError, TraceError, check_choice
 from cloudarena.engine.streams import stream
-from cloudarena.optimize.metrics import Reduction, reduce_metrics
-from cloudarena.optimize.metrics.reduce import Method
+from cloudarena.reduction import Reduction, reduce_metrics
+from cloudarena.reduction.reduce import Method
 from cloudarena.scenarios import kind_named
 
 if TYPE_CHECKING:

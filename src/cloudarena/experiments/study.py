@@ -34,8 +34,8 @@ from cloudarena.catalogue import (
 from cloudarena.contract import Scenario, Spec
 from cloudarena.experiments.designs import Design, DesignSpace, Range
 from cloudarena.experiments.shares import Shares
-from cloudarena.optimize import Problem
-from cloudarena.optimize.problem import Direction, Objective, SomeObjectives
+from cloudarena.optimizers import Problem
+from cloudarena.optimizers.problem import Direction, Objective, SomeObjectives
 from cloudarena.scenarios.clusters.policies.model import ClusterModel
 
 Objectives = Sequence[str] | Mapping[str, Direction]

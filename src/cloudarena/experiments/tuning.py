@@ -1,7 +1,7 @@
 """The best designs of a scenario: its policies, their parameters, its own keys.
 
-A scenario with a space of designs is a problem for ``cloudarena.optimize``: replication r of every
-design has the seed ``seed + r``, as in a comparison, so all designs see the same work.
+A scenario with a space of designs is a problem for ``cloudarena.optimizers``: replication r of
+every design has the seed ``seed + r``, as in a comparison, so all designs see the same work.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from cloudarena.experiments.study import (
     read_study,
     spec_changes,
 )
-from cloudarena.optimize import METHODS, Encoding, Objective, Problem, Progress, Selection
-from cloudarena.optimize.alignment import NOTHING
-from cloudarena.optimize.final_rules import FINAL_RULES
-from cloudarena.optimize.remembered import Remembered
+from cloudarena.optimizers import METHODS, Encoding, Objective, Problem, Progress, Selection
+from cloudarena.optimizers.budget.remembered import Remembered
+from cloudarena.optimizers.ordinal.alignment import NOTHING
+from cloudarena.optimizers.ordinal.final_rules import FINAL_RULES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -343,7 +343,7 @@ def tune(
 
     Args:
         spec: a name of the catalogue, a YAML file of a scenario or a study, or the same as a dict.
-        method: one of ``cloudarena.optimize.METHODS``; ``auto`` takes a rough look and decides.
+        method: one of ``cloudarena.optimizers.METHODS``; ``auto`` takes a rough look and decides.
         objectives: metrics, or metrics with directions; those of the study by default.
         evaluations: runs in all, at most; by default 20 for each design.
         confidence: the probability to reach; also the level of the intervals.

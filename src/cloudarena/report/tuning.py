@@ -18,7 +18,7 @@ from cloudarena import __version__
 from cloudarena.experiments.compare import Estimate
 from cloudarena.experiments.study import design_text
 from cloudarena.experiments.tuning import Tuning
-from cloudarena.optimize import Selection
+from cloudarena.optimizers import Selection
 from cloudarena.report.charts import (
     Chart,
     allocation_chart,

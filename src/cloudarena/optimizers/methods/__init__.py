@@ -1,0 +1,1 @@
+"""The methods: each takes a problem and its options, and returns a selection."""
