@@ -38,9 +38,10 @@ from benchmarks.mapping import markdown
 from benchmarks.optimize_claims import HEADER, claim_rows, cost_header, cost_rows
 from benchmarks.optimize_simulation import STUDIED, simulation
 from cloudarena.base.files import write_text
+from cloudarena.base.statistics import front_of
 from cloudarena.engine.streams import stream
 from cloudarena.optimizers import blind_pick, los, monte_carlo
-from cloudarena.optimizers.ordinal.layers import front_of, layers
+from cloudarena.optimizers.ordinal.layers import layers
 from cloudarena.optimizers.ordinal.screening import drop_levels
 from cloudarena.reduction import reduce_metrics, synthetic_metrics
 from cloudarena.scenarios.clusters import ClusterModel, Compositions

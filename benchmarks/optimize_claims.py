@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cloudarena.base.statistics import front_of
 from cloudarena.engine.streams import stream
 from cloudarena.optimizers import (
     blind_pick,
@@ -28,7 +29,6 @@ from cloudarena.optimizers import (
     ocba_m,
     successive_halving,
 )
-from cloudarena.optimizers.ordinal.layers import front_of
 from cloudarena.optimizers.selection import Selection
 from cloudarena.optimizers.synthetic import TRUTHS, NormalProblem, draw_means
 

@@ -23,13 +23,13 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.mapping import markdown
+from cloudarena.base.statistics import front_of
 from cloudarena.catalogue import FOLDER, STUDY, read_yaml
 from cloudarena.experiments.compare import Estimate, interval
 from cloudarena.experiments.study import LoadedStudy, read_study
 from cloudarena.experiments.tuning import ScenarioProblem
 from cloudarena.optimizers import Objective, Problem, Selection, los, monte_carlo
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, knee_scores
-from cloudarena.optimizers.ordinal.layers import front_of
 
 STUDIED = "tiers/rubis-hour"
 CASES: tuple[tuple[tuple[str, ...], FinalRule], ...] = (

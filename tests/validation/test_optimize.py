@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from benchmarks.optimize_claims import cells, records
 
+from cloudarena.base.statistics import front_of
 from cloudarena.optimizers import (
     Subset,
     blind_pick,
@@ -20,7 +21,7 @@ from cloudarena.optimizers import (
     ocba_m,
     successive_halving,
 )
-from cloudarena.optimizers.ordinal.layers import front_of, layers_of, up_to_layer
+from cloudarena.optimizers.ordinal.layers import layers_of, up_to_layer
 from cloudarena.optimizers.ordinal.order_curve import look_at
 from cloudarena.optimizers.synthetic import NormalProblem, SyntheticProblem
 from cloudarena.reduction import reduce_metrics, synthetic_metrics

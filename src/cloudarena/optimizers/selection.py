@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.statistics import front_of, student_quantile
 from cloudarena.optimizers.budget.moments import Moments
 from cloudarena.optimizers.ordinal.alignment import Alignment
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose
-from cloudarena.optimizers.ordinal.layers import front_of
 from cloudarena.optimizers.ordinal.order_curve import Look
 from cloudarena.optimizers.problem import Objective, Problem
 
@@ -219,8 +219,6 @@ def intervals(
         widest: by how much, at most, two replications of a design differed, by each objective; 0 by
             default.
     """
-    from scipy.special import stdtrit
-
     objectives = values.mean.shape[1]
     skew = np.zeros(objectives) if skewness is None else skewness
     chance = (1.0 - confidence) / (2.0 * compared)
@@ -232,7 +230,9 @@ def intervals(
         unseen = np.where(error == 0.0, rare * (0.0 if widest is None else widest), 0.0)
         below, above = (
             np.where(
-                counts > 1, unseen - stdtrit(freedom, _tail(chance, skew, counts)) * error, np.nan
+                counts > 1,
+                unseen + student_quantile(freedom, _tail(chance, skew, counts)) * error,
+                np.nan,
             )
             for skew in (np.maximum(-skew, 0.0), np.maximum(skew, 0.0))
         )

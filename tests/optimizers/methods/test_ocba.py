@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloudarena.base.errors import SpecError
+from cloudarena.base.statistics import front_of
 from cloudarena.optimizers import (
     kim_nelson,
     mocba,
@@ -20,7 +21,6 @@ from cloudarena.optimizers import (
 from cloudarena.optimizers.budget.moments import Moments
 from cloudarena.optimizers.methods.mocba import probability_of_front
 from cloudarena.optimizers.methods.ocba import _edge, probability_of_top
-from cloudarena.optimizers.ordinal.layers import front_of
 
 from ..problems import NormalProblem
 

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloudarena.base.errors import SpecError
+from cloudarena.base.statistics import front_of
 from cloudarena.optimizers import layers
-from cloudarena.optimizers.ordinal.layers import first_in_order, front_of, up_to_layer, whole_layers
+from cloudarena.optimizers.ordinal.layers import first_in_order, up_to_layer, whole_layers
 
 from ..reference import peeled_layers
 

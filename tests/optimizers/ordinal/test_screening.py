@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from cloudarena.base.errors import SpecError
+from cloudarena.base.statistics import front_of
 from cloudarena.optimizers import auto, los, monte_carlo
 from cloudarena.optimizers.methods.los import needed_by_level
-from cloudarena.optimizers.ordinal.layers import front_of
 from cloudarena.optimizers.ordinal.screening import (
     drop_levels,
     front_levels,

@@ -11,6 +11,7 @@ import numpy as np
 
 from cloudarena.base.checks import check_probability, check_whole
 from cloudarena.base.errors import SpecError
+from cloudarena.base.statistics import front_of
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.rivals import (
     Evidence,
@@ -23,7 +24,7 @@ from cloudarena.optimizers.budget.rounds import Rounds
 from cloudarena.optimizers.methods.los import chosen_words
 from cloudarena.optimizers.ordinal.alignment import Alignment
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose, resolved
-from cloudarena.optimizers.ordinal.layers import first_in_order, front_of
+from cloudarena.optimizers.ordinal.layers import first_in_order
 from cloudarena.optimizers.ordinal.within import GoodEnough, read_within
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select

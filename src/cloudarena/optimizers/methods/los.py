@@ -22,11 +22,11 @@ import numpy as np
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_probability, check_whole
 from cloudarena.base.errors import SpecError, check_choice
+from cloudarena.base.statistics import front_of
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.moments import moments_of, own_squares, skewness_of
 from cloudarena.optimizers.ordinal.alignment import Alignment
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose, orders, resolved
-from cloudarena.optimizers.ordinal.layers import front_of
 from cloudarena.optimizers.ordinal.order_curve import LOUD, Look, look_at
 from cloudarena.optimizers.ordinal.screening import drop_levels, front_levels
 from cloudarena.optimizers.ordinal.second_stage import second_stage

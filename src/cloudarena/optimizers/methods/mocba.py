@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_probability, check_table, check_whole
 from cloudarena.base.errors import SpecError
+from cloudarena.base.statistics import front_of
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.moments import Moments
 from cloudarena.optimizers.budget.rounds import (
@@ -31,7 +32,6 @@ from cloudarena.optimizers.budget.rounds import (
 )
 from cloudarena.optimizers.ordinal.alignment import Alignment
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose, resolved
-from cloudarena.optimizers.ordinal.layers import front_of
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 

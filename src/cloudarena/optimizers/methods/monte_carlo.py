@@ -7,6 +7,7 @@ import numpy as np
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_probability, check_whole
 from cloudarena.base.errors import SpecError
+from cloudarena.base.statistics import front_of
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.moments import moments_of, skewness_of
 from cloudarena.optimizers.budget.rivals import (
@@ -19,7 +20,6 @@ from cloudarena.optimizers.budget.rivals import (
 from cloudarena.optimizers.methods.los import check_claim, chosen_words, good_words
 from cloudarena.optimizers.ordinal.alignment import Alignment
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose, orders, resolved
-from cloudarena.optimizers.ordinal.layers import front_of
 from cloudarena.optimizers.ordinal.order_curve import look_at
 from cloudarena.optimizers.ordinal.within import GoodEnough
 from cloudarena.optimizers.problem import Problem

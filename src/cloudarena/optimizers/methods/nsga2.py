@@ -13,12 +13,12 @@ import numpy as np
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_probability, check_whole
 from cloudarena.base.errors import CloudarenaError, SpecError
+from cloudarena.base.statistics import front_of
 from cloudarena.engine.streams import stream
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.moments import Moments, moments_of
 from cloudarena.optimizers.ordinal.alignment import no_claim
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose, resolved
-from cloudarena.optimizers.ordinal.layers import front_of
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 

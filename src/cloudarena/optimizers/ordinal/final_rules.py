@@ -8,8 +8,8 @@ import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.errors import check_choice
+from cloudarena.base.statistics import front_of
 from cloudarena.engine.streams import stream
-from cloudarena.optimizers.ordinal.layers import front_of
 from cloudarena.optimizers.problem import Problem
 
 FinalRule = Literal["first_objective", "max_throughput", "knee", "random"]

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_table
-from cloudarena.engine.compiled import lean
+from cloudarena.base.lazy import lazy_module
+
+layer_kernels = lazy_module("cloudarena.optimizers.ordinal.layer_kernels")
 
 
 def layers(points: ArrayLike, most: int | None = None) -> Ints:
@@ -47,23 +49,14 @@ def layers_of(losses: Floats, most: int) -> Ints:
         in_order = first[order]
         if (in_order[1:] == in_order[:-1]).any():
             order = np.lexsort((second, first))
-        _layers_of_pairs(first, second, order, np.empty(min(len(losses), most)), layer)
+        layer_kernels.layers_of_pairs(first, second, order, np.empty(min(len(losses), most)), layer)
         return layer
     order = np.lexsort(losses.T[::-1])
     newest = np.full(min(len(losses), most), -1, np.int64)
-    _layers_of_many(np.ascontiguousarray(losses), order, newest, np.empty_like(order), layer)
+    layer_kernels.layers_of_many(
+        np.ascontiguousarray(losses), order, newest, np.empty_like(order), layer
+    )
     return layer
-
-
-def front_of(losses: Floats) -> Ints:
-    """The places of the points that nobody dominates, ascending.
-
-    What the point with the least sum of stretched losses dominates is put aside first: most often
-    nearly all.
-    """
-    left = np.empty(len(losses), np.int64)
-    left = left[: _put_aside(losses, np.empty((2, losses.shape[1])), left)]
-    return left[layers_of(losses[left], 1) == 0]
 
 
 def up_to_layer(layer: Ints) -> Ints:
@@ -94,96 +87,3 @@ def first_in_order(losses: Floats, count: int, layer: Ints | None = None) -> Int
     kept = len(last) - (len(first) - count)
     spread = np.round(np.linspace(0, len(along) - 1, kept)).astype(np.int64)
     return np.setdiff1d(first, np.delete(along, spread))
-
-
-@lean
-def _put_aside(losses: Floats, ranges: Floats, left: Ints) -> int:
-    """Writes the places of points that the central one does not dominate; returns how many."""
-    points, objectives = losses.shape
-    for objective in range(objectives):
-        low = high = losses[0, objective]
-        for point in range(points):
-            low = min(low, losses[point, objective])
-            high = max(high, losses[point, objective])
-        ranges[0, objective] = low
-        ranges[1, objective] = 1.0 / (high - low) if high > low else 0.0
-    central, least = 0, np.inf
-    for point in range(points):
-        total = 0.0
-        for objective in range(objectives):
-            total += (losses[point, objective] - ranges[0, objective]) * ranges[1, objective]
-        if total < least:
-            central, least = point, total
-    count = 0
-    for point in range(points):
-        is_smaller, is_larger = False, False
-        for objective in range(objectives):
-            is_smaller |= losses[point, objective] < losses[central, objective]
-            is_larger |= losses[point, objective] > losses[central, objective]
-        if is_smaller or not is_larger:
-            left[count] = point
-            count += 1
-    return count
-
-
-@lean
-def _layers_of_pairs(first: Floats, second: Floats, order: Ints, last: Floats, layer: Ints) -> None:
-    """Fills in ``layer``; ``last`` is the second objective of each layer's last point."""
-    count = 0
-    for place in range(len(order)):
-        point = order[place]
-        if place > 0:
-            before = order[place - 1]
-            if first[point] == first[before] and second[point] == second[before]:
-                layer[point] = layer[before]
-                continue
-        value = second[point]
-        low, high = 0, count
-        while low < high:
-            middle = (low + high) // 2
-            if last[middle] <= value:
-                low = middle + 1
-            else:
-                high = middle
-        layer[point] = low
-        if low < len(last):
-            last[low] = value
-            count = max(count, low + 1)
-
-
-@lean
-def _layers_of_many(losses: Floats, order: Ints, newest: Ints, older: Ints, layer: Ints) -> None:
-    """Fills in ``layer``; the members of a layer are a list from its newest through ``older``."""
-    points, objectives = losses.shape
-    count = 0
-    for place in range(points):
-        point = order[place]
-        if place > 0:
-            before = order[place - 1]
-            same = True
-            for objective in range(objectives):
-                same &= losses[point, objective] == losses[before, objective]
-            if same:
-                layer[point] = layer[before]
-                continue
-        low, high = 0, count
-        while low < high:
-            middle = (low + high) // 2
-            member = newest[middle]
-            dominated = False
-            while member >= 0 and not dominated:
-                dominated = True
-                for objective in range(objectives):
-                    if losses[member, objective] > losses[point, objective]:
-                        dominated = False
-                        break
-                member = older[member]
-            if dominated:
-                low = middle + 1
-            else:
-                high = middle
-        layer[point] = low
-        if low < len(newest):
-            older[point] = newest[low]
-            newest[low] = point
-            count = max(count, low + 1)

@@ -33,7 +33,8 @@ from __future__ import annotations
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.optimizers.ordinal.layers import first_in_order, front_of, layers_of
+from cloudarena.base.statistics import front_of
+from cloudarena.optimizers.ordinal.layers import first_in_order, layers_of
 from cloudarena.optimizers.ordinal.within import Within
 
 PILOT_SHARE = 0.2

@@ -25,11 +25,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.statistics import front_of
 from cloudarena.optimizers.budget.meter import Meter
 from cloudarena.optimizers.budget.moments import Moments, merge, moments_of, no_moments
 from cloudarena.optimizers.budget.rounds import ties_of
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, orders
-from cloudarena.optimizers.ordinal.layers import front_of
 
 RIVALS = 2
 """By each order, in the last round."""
