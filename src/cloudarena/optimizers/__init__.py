@@ -4,10 +4,9 @@ A ``Problem`` is a set of designs and a random experiment on a design. Each meth
 and returns a ``Selection``: what to take, how good it is, how sure that is, and what it cost.
 """
 
-from collections.abc import Callable
-
 from cloudarena.optimizers.budget.meter import Progress
 from cloudarena.optimizers.budget.remembered import Remembered
+from cloudarena.optimizers.methods import METHODS, Method
 from cloudarena.optimizers.methods.auto import auto
 from cloudarena.optimizers.methods.blind_pick import blind_pick, blind_pick_size, hit_probability
 from cloudarena.optimizers.methods.halving import successive_halving
@@ -26,27 +25,13 @@ from cloudarena.optimizers.selection import Selection
 from cloudarena.optimizers.spaces.encoding import Encoding
 from cloudarena.optimizers.spaces.grid import Grid
 
-METHODS: dict[str, Callable[..., Selection]] = {
-    "auto": auto,
-    "monte-carlo": monte_carlo,
-    "blind-pick": blind_pick,
-    "los": los,
-    "ocba": ocba,
-    "ocba-m": ocba_m,
-    "mocba": mocba,
-    "kim-nelson": kim_nelson,
-    "successive-halving": successive_halving,
-    "nsga2": nsga2,
-}
-"""All methods by name. Each takes the problem and, by keyword, at least ``evaluations``,
-``confidence`` and ``watcher``."""
-
 __all__ = [
     "METHODS",
     "Alignment",
     "Encoding",
     "FunctionProblem",
     "Grid",
+    "Method",
     "Objective",
     "Omega",
     "OrderCurve",

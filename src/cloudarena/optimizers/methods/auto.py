@@ -6,68 +6,51 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
-from cloudarena.base.checks import check_probability, check_whole
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.remembered import Remembered
 from cloudarena.optimizers.methods.blind_pick import blind_pick
-from cloudarena.optimizers.methods.los import check_claim, check_front, los, rough_look
+from cloudarena.optimizers.methods.los import los, rough_look
+from cloudarena.optimizers.methods.method import FinalChoice, FixedBudget, LayersClaim, method
 from cloudarena.optimizers.methods.mocba import MOST_DESIGNS as MOST_ALLOCATED
 from cloudarena.optimizers.methods.mocba import mocba
 from cloudarena.optimizers.methods.monte_carlo import monte_carlo
 from cloudarena.optimizers.methods.ocba import ocba
-from cloudarena.optimizers.ordinal.final_rules import FinalRule, resolved
+from cloudarena.optimizers.ordinal.claims import check_claim, check_front
+from cloudarena.optimizers.ordinal.final_rules import resolved
 from cloudarena.optimizers.ordinal.order_curve import LOUD
 from cloudarena.optimizers.ordinal.screening import drop_levels
-from cloudarena.optimizers.ordinal.within import GoodEnough
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection
 
 
-def auto(
-    problem: Problem,
-    *,
-    evaluations: int,
-    rough: int = 10,
-    replications: int = 1000,
-    good_layers: int = 1,
-    at_least: int = 1,
-    within: GoodEnough = None,
-    confidence: float = 0.95,
-    final_rule: FinalRule | None = None,
-    seed: int = 0,
-    watcher: Watcher | None = None,
-) -> Selection:
-    """Chooses the method, says why in the ``remark``, and chooses by it.
+class AutoOptions(FixedBudget, LayersClaim, FinalChoice):
+    """The options of ``auto``; ``within`` is not for a blind pick."""
+
+    rough: int = Field(10, ge=2)
+    """Replications of each design at the first look."""
+    replications: int = Field(1000, ge=2)
+    """Replications of a proper evaluation."""
+
+
+@method("auto", AutoOptions)
+def auto(problem: Problem, options: AutoOptions, watcher: Watcher | None) -> Selection:
+    """Takes a rough look at all designs, chooses the method that fits, and says why.
 
     - Enough evaluations for ``replications`` of each design: Monte Carlo.
-    - Too few even for a rough look at all: a blind pick.
+    - Too few even for a rough look at all: a blind pick, which claims to hold some of the best
+      hundredth.
     - Else all are evaluated roughly, which every method below begins with, so nothing is lost. If
       the noise is so large that LOS would have to select more designs than the evaluations are
       enough for, or so many that it saves nothing against Monte Carlo, budget allocation (OCBA;
       MOCBA for several objectives), or Monte Carlo for very many designs.
     - One objective and not too many designs: OCBA. Else LOS.
-
-    Args:
-        problem: what is optimised.
-        evaluations: at most so many in all.
-        rough: replications of each design at the first look.
-        replications: of a proper evaluation.
-        good_layers: how many of the first true layers count as good.
-        at_least: how many good designs shall be among the selected.
-        within: designs that the best one betters by no more than this are good enough, such as
-            ``"1%"``; not for a blind pick, which claims to hold some of the best hundredth.
-        confidence: with which probability; also the level of the intervals.
-        final_rule: how one of the front is chosen; by default the knee, or the best by a single
-            objective.
-        seed: of the blind pick, and of the final rule ``random``.
-        watcher: is called with the progress.
     """
-    check_whole("evaluations", evaluations, 1)
-    check_whole("rough", rough, 2, why="one tells nothing of the noise")
-    check_whole("replications", replications, 2)
-    check_probability("confidence", confidence)
-    rule = resolved(final_rule, problem)
+    evaluations, rough, replications = options.evaluations, options.rough, options.replications
+    good_layers, at_least, confidence = options.good_layers, options.at_least, options.confidence
+    within = options.within
+    rule = resolved(options.final_rule, problem)
     margin = check_claim(problem, at_least, good_layers, within)
     size, alone = problem.size, len(problem.objectives) == 1
     shared: dict[str, Any] = {
@@ -75,7 +58,7 @@ def auto(
         "confidence": confidence,
         "watcher": watcher,
     }
-    claim: dict[str, Any] = {"at_least": at_least, "final_rule": rule, "seed": seed}
+    claim: dict[str, Any] = {"at_least": at_least, "final_rule": rule, "seed": options.seed}
     layered = {**claim, "good_layers": good_layers, "within": within}
     if size == 1 or evaluations >= size * replications:
         why = (
@@ -118,7 +101,7 @@ def auto(
             chosen = ocba(known, first=rough, within=within, **shared)
         else:
             why += " MOCBA puts replications where they tell the front from the rest."
-            chosen = mocba(known, first=rough, final_rule=rule, seed=seed, **shared)
+            chosen = mocba(known, first=rough, final_rule=rule, seed=options.seed, **shared)
     elif alone and size <= MOST_ALLOCATED:
         why = (
             f"OCBA: one objective, and {seen}; replications go where they tell the best from "

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from pydantic import Field
 
 from cloudarena.base.checks import check_probability, check_whole
 from cloudarena.base.errors import SpecError
@@ -17,8 +18,9 @@ from cloudarena.engine.streams import stream
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.moments import moments_of, skewness_of
 from cloudarena.optimizers.budget.rounds import MOST_LOOKED_AT
+from cloudarena.optimizers.methods.method import Budget, FinalChoice, SeveralClaim, method
 from cloudarena.optimizers.ordinal.alignment import NOTHING, Alignment
-from cloudarena.optimizers.ordinal.final_rules import FinalRule, resolved
+from cloudarena.optimizers.ordinal.final_rules import resolved
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 
@@ -60,41 +62,27 @@ def blind_pick_size(
     return low
 
 
-def blind_pick(
-    problem: Problem,
-    *,
-    good: int | None = None,
-    at_least: int = 1,
-    confidence: float = 0.95,
-    size: int | None = None,
-    replications: int = 1000,
-    evaluations: int | None = None,
-    final_rule: FinalRule | None = None,
-    seed: int = 0,
-    watcher: Watcher | None = None,
-) -> Selection:
-    """Evaluates designs drawn at random, and chooses among the best of them.
+class BlindPickOptions(Budget, SeveralClaim, FinalChoice):
+    """The options of a blind pick."""
 
-    Args:
-        problem: what is optimised.
-        good: how many designs count as good; by default the best hundredth.
-        at_least: how many good ones the pick shall hold.
-        confidence: with which probability; also the level of the intervals.
-        size: how many designs are picked; by default as many as that needs.
-        replications: of each picked design.
-        evaluations: at most so many in all: fewer replications, if need be.
-        final_rule: how one of the front is chosen; by default the knee, or the best by a single
-            objective.
-        seed: of the pick.
-        watcher: is called with the progress.
-    """
-    rule = resolved(final_rule, problem)
-    good = max(1, math.floor(GOOD_SHARE * problem.size)) if good is None else good
-    needed = blind_pick_size(
-        problem.size, good, at_least, check_probability("confidence", confidence)
-    )
-    size = needed if size is None else check_whole("size", size, 1, problem.size)
-    check_whole("replications", replications, 1)
+    good: int | None = Field(None, ge=1)
+    """How many designs count as good; the best hundredth by default."""
+    size: int | None = Field(None, ge=1)
+    """How many designs are picked; by default as many as the claim needs."""
+    replications: int = Field(1000, ge=1)
+    """Replications of each picked design; fewer if the evaluations are not enough."""
+
+
+@method("blind-pick", BlindPickOptions)
+def blind_pick(problem: Problem, options: BlindPickOptions, watcher: Watcher | None) -> Selection:
+    """Evaluates designs drawn at random and chooses the best of them; assumes nothing."""
+    at_least, confidence, evaluations = options.at_least, options.confidence, options.evaluations
+    replications, seed = options.replications, options.seed
+    rule = resolved(options.final_rule, problem)
+    good = options.good or max(1, math.floor(GOOD_SHARE * problem.size))
+    size = blind_pick_size(problem.size, good, at_least, confidence)
+    if options.size is not None:
+        size = check_whole("size", options.size, 1, problem.size)
     if evaluations is not None:
         if evaluations < size:
             raise SpecError(

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from pydantic import Field
 
-from cloudarena.base.checks import check_probability, check_whole
+from cloudarena.base.checks import check_whole
 from cloudarena.base.errors import SpecError
 from cloudarena.base.statistics import front_of
 from cloudarena.optimizers.budget.meter import Meter, Watcher
@@ -21,11 +22,12 @@ from cloudarena.optimizers.budget.rivals import (
     shortfall,
 )
 from cloudarena.optimizers.budget.rounds import Rounds
-from cloudarena.optimizers.methods.los import chosen_words
+from cloudarena.optimizers.methods.method import FinalChoice, FixedBudget, MarginClaim, method
 from cloudarena.optimizers.ordinal.alignment import Alignment
-from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose, resolved
+from cloudarena.optimizers.ordinal.claims import chosen_words
+from cloudarena.optimizers.ordinal.final_rules import choose, resolved
 from cloudarena.optimizers.ordinal.layers import first_in_order
-from cloudarena.optimizers.ordinal.within import GoodEnough, read_within
+from cloudarena.optimizers.ordinal.within import read_within
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 
@@ -33,37 +35,25 @@ FINALISTS = 10
 """With several objectives, so that there is a front to choose from."""
 
 
+class HalvingOptions(FixedBudget, MarginClaim, FinalChoice):
+    """The options of successive halving; the evaluations are shared equally among the rounds."""
+
+    finalists: int | None = Field(None, ge=1)
+    """How many designs are left in the end; by default 1, with several objectives 10."""
+
+
+@method("successive-halving", HalvingOptions)
 def successive_halving(
-    problem: Problem,
-    *,
-    evaluations: int,
-    finalists: int | None = None,
-    within: GoodEnough = None,
-    confidence: float = 0.95,
-    final_rule: FinalRule | None = None,
-    seed: int = 0,
-    watcher: Watcher | None = None,
+    problem: Problem, options: HalvingOptions, watcher: Watcher | None
 ) -> Selection:
-    """Halves the designs until few are left, and chooses from their front.
+    """Halves the designs round by round, each with the same effort, until few are left.
 
     Designs are kept in the order of their non-dominated layers; of a layer that is cut, those
     spread evenly along the first objective.
-
-    Args:
-        problem: what is optimised.
-        evaluations: at most so many, shared equally among the rounds.
-        finalists: how many are left in the end; by default 1, with several objectives 10.
-        within: what the best design may be better by, such as ``"1%"``, in the claim.
-        confidence: level of the intervals.
-        final_rule: how one of the front is chosen; by default the knee, or the best by a single
-            objective.
-        seed: of the final rule ``random``.
-        watcher: is called with the progress.
     """
-    check_whole("evaluations", evaluations, 1)
-    check_probability("confidence", confidence)
-    rule = resolved(final_rule, problem)
-    margin = read_within(within, len(problem.objectives))
+    evaluations, confidence, finalists = options.evaluations, options.confidence, options.finalists
+    rule = resolved(options.final_rule, problem)
+    margin = read_within(options.within, len(problem.objectives))
     if finalists is None:
         finalists = 1 if len(problem.objectives) == 1 else min(FINALISTS, problem.size)
     check_whole("finalists", finalists, 1, problem.size)
@@ -84,7 +74,7 @@ def successive_halving(
         left = left[first_in_order(rounds.moments.mean[left], kept)]
         meter.best = int(left[0])
     front = left[front_of(rounds.moments.mean[left])]
-    chosen = front[choose(rule, rounds.moments.mean[front], seed)]
+    chosen = front[choose(rule, rounds.moments.mean[front], options.seed)]
     seen = Evidence(rounds.moments, rounds.losses, allocated=True)
     some, place = distinct(seen, int(chosen))
     alone = len(problem.objectives) == 1

@@ -9,12 +9,13 @@ procedure for indifference-zone selection in simulation", ACM TOMACS 11(3), 2001
 from __future__ import annotations
 
 import numpy as np
+from pydantic import Field
 
-from cloudarena.base.checks import check_number, check_probability, check_whole
 from cloudarena.base.errors import SpecError
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.moments import merge, moments_of, skewness_of
 from cloudarena.optimizers.budget.rounds import place_of
+from cloudarena.optimizers.methods.method import Budget, Claim, method
 from cloudarena.optimizers.ordinal.alignment import Alignment, no_claim
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
@@ -23,38 +24,29 @@ MOST_DESIGNS = 3000
 """The variances of all differences are kept."""
 
 
-def kim_nelson(
-    problem: Problem,
-    *,
-    indifference: float,
-    first: int = 10,
-    step: int = 1,
-    objective: str | int = 0,
-    confidence: float = 0.95,
-    evaluations: int | None = None,
-    watcher: Watcher | None = None,
-) -> Selection:
-    """Finds the best design by one objective, with a guarantee; the cost is what it takes.
+class KimNelsonOptions(Budget, Claim):
+    """The options of Kim and Nelson's procedure."""
 
-    If the evaluations do not suffice for that, it selects all designs that are not yet surely
-    worse, chooses the best of them so far, and claims nothing.
+    indifference: float = Field(gt=0.0)
+    """The smallest difference that matters, in the unit of the objective."""
+    first: int = Field(10, ge=2)
+    """Replications of each design for the variances; at least 10 are advised."""
+    step: int = Field(1, ge=1)
+    """Replications between two comparisons; with more, designs are dropped a little later."""
+    objective: str | int = 0
+    """The objective that decides, by name or index; others are only estimated."""
 
-    Args:
-        problem: what is optimised.
-        indifference: the smallest difference that matters, in the unit of the objective.
-        first: replications of each design for the variances; at least 10 are advised.
-        step: replications of the remaining designs between two comparisons; with more than 1
-            designs are dropped a little later, and less often looked at.
-        objective: by name or place; others are only estimated.
-        confidence: probability of selecting right; also the level of the intervals.
-        evaluations: at most so many.
-        watcher: is called with the progress.
+
+@method("kim-nelson", KimNelsonOptions)
+def kim_nelson(problem: Problem, options: KimNelsonOptions, watcher: Watcher | None) -> Selection:
+    """Drops designs by one objective as soon as they are surely worse, with a guarantee.
+
+    The cost is what it takes. If the evaluations do not suffice for the guarantee, it selects all
+    designs that are not yet surely worse, chooses the best of them so far, and claims nothing.
     """
-    place = place_of(problem, objective)
-    check_number("indifference", indifference, 0.0, is_open=True)
-    check_whole("first", first, 2)
-    check_whole("step", step, 1)
-    check_probability("confidence", confidence)
+    indifference, first, step = options.indifference, options.first, options.step
+    confidence, evaluations = options.confidence, options.evaluations
+    place = place_of(problem, options.objective)
     if not 2 <= problem.size <= MOST_DESIGNS:
         raise SpecError(
             f"designs: {problem.size:,} is not allowed: 2 to {MOST_DESIGNS:,}, since all pairs "

@@ -15,23 +15,26 @@ optimization", 2007; chapter 4 of the thesis):
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal, cast, get_args
 
 import numpy as np
+from pydantic import Field, PlainValidator
+from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.base.checks import check_probability, check_whole
-from cloudarena.base.errors import SpecError, check_choice
+from cloudarena.base.checks import check_whole
+from cloudarena.base.errors import SpecError
 from cloudarena.base.statistics import front_of
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.moments import moments_of, own_squares, skewness_of
+from cloudarena.optimizers.methods.method import Budget, FinalChoice, LayersClaim, method
 from cloudarena.optimizers.ordinal.alignment import Alignment
+from cloudarena.optimizers.ordinal.claims import check_claim, check_front, good_words
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose, orders, resolved
 from cloudarena.optimizers.ordinal.order_curve import LOUD, Look, look_at
-from cloudarena.optimizers.ordinal.screening import drop_levels, front_levels
+from cloudarena.optimizers.ordinal.screening import drop_levels
 from cloudarena.optimizers.ordinal.second_stage import second_stage
 from cloudarena.optimizers.ordinal.selection_table import layers_to_select
-from cloudarena.optimizers.ordinal.within import GoodEnough, Within, read_within
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 
@@ -45,47 +48,45 @@ LEVELS = 100
 """Probabilities for which it is said how many designs would have to be selected."""
 
 
-def los(
-    problem: Problem,
-    *,
-    rough: int = 10,
-    replications: int = 1000,
-    good_layers: int = 1,
-    at_least: int = 1,
-    within: GoodEnough = None,
-    confidence: float = 0.95,
-    size: Size | int = "screening",
-    evaluations: int | None = None,
-    final_rule: FinalRule | None = None,
-    seed: int = 0,
-    watcher: Watcher | None = None,
-) -> Selection:
-    """Chooses by layered ordinal optimisation.
+def _read_size(size: Any) -> Size | int:
+    """A word, or a number, which may come as text from the command line."""
+    if size in get_args(Size):
+        return cast("Size", size)
+    try:
+        return check_whole("size", int(size) if isinstance(size, str) else size, 1)
+    except (SpecError, ValueError):
+        raise PydanticCustomError(
+            "not_allowed",
+            f"{size!r} is not allowed: screening, table, or a whole number, at least 1",
+        ) from None
 
-    Args:
-        problem: what is optimised.
-        rough: replications of each design at the first look; with 2 none can be dropped surely.
-        replications: of each selected design.
-        good_layers: how many of the first true layers count as good.
-        at_least: how many good designs shall be among the selected.
-        within: designs that the best one betters by no more than this are good enough, such as
-            ``"1%"``; for ``at_least`` 1.
-        confidence: with which probability; also the level of the intervals.
-        size: how many designs are selected: by ``screening``, by ``table``, or a number.
-        evaluations: at most so many in all: fewer replications, the more for a design the longer
-            it is ahead, and fewer designs if there are not 8 for each; if they are enough for the
-            first look only, the choice is by that.
-        final_rule: how one of the front is chosen; by default the knee, or the best by a single
-            objective.
-        seed: of the final rule ``random``.
-        watcher: is called with the progress.
+
+class LosOptions(Budget, LayersClaim, FinalChoice):
+    """The options of LOS.
+
+    With too few evaluations selected designs get fewer replications, the more the longer they are
+    ahead, and fewer are selected if there are not 8 for each; if they are enough for the first look
+    only, the choice is by that.
     """
-    rule = resolved(final_rule, problem)
-    margin = check_claim(problem, at_least, good_layers, within)
-    check_whole("rough", rough, 2, why="one tells nothing of the noise")
-    check_whole("replications", replications, 2)
-    check_probability("confidence", confidence)
-    _check_size(size, problem.size)
+
+    rough: int = Field(10, ge=2)
+    """Replications of each design at the first look; with 2 none can be dropped surely."""
+    replications: int = Field(1000, ge=2)
+    """Replications of each selected design."""
+    size: Annotated[Size | int, PlainValidator(_read_size)] = "screening"
+    """How many designs are selected: by screening, by table, or a number."""
+
+
+@method("los", LosOptions)
+def los(problem: Problem, options: LosOptions, watcher: Watcher | None) -> Selection:
+    """Layered ordinal optimisation: a rough look at all designs, a proper one at the best few."""
+    rough, replications, evaluations = options.rough, options.replications, options.evaluations
+    good_layers, at_least, confidence = options.good_layers, options.at_least, options.confidence
+    size, seed = options.size, options.seed
+    rule = resolved(options.final_rule, problem)
+    margin = check_claim(problem, at_least, good_layers, options.within)
+    if not isinstance(size, str):
+        check_whole("size", size, 1, problem.size)
     if evaluations is not None and evaluations < problem.size * rough:
         raise SpecError(
             f"evaluations: {evaluations:,} are not enough: {rough} for each of "
@@ -173,68 +174,6 @@ def rough_look(meter: Meter, replications: int) -> tuple[Look, Floats]:
     return look_at(moments, moments._replace(squares=own)), losses
 
 
-def check_claim(problem: Problem, at_least: int, good_layers: int, within: GoodEnough) -> Within:
-    """Raises for claims that cannot come true, as far as that is known before; the margin."""
-    check_whole("good_layers", good_layers, 1)
-    check_whole("at_least", at_least, 1, problem.size)
-    if len(problem.objectives) == 1 and at_least > good_layers:
-        raise SpecError(
-            f"at_least: {at_least:,} is not allowed: by one objective there "
-            + ("is one best design" if good_layers == 1 else f"are {good_layers:,} good designs")
-        )
-    margin = read_within(within, len(problem.objectives))
-    if margin.is_open and at_least > 1:
-        raise SpecError(
-            f"within: {within!r} is not allowed with at_least {at_least:,}: only for one design"
-        )
-    return margin
-
-
-def check_front(losses: Floats, at_least: int, good_layers: int, confidence: float) -> None:
-    """Raises if more designs are wanted than the first true layers can have, as a look tells.
-
-    Of G designs that are truly there, at most ``level G`` are dropped at some level on average, so
-    with probability ``confidence`` no more than ``level G / (1 - confidence)`` (Markov), and G is
-    at most what is kept and these.
-    """
-    if at_least == 1 or losses.shape[2] == 1:
-        return
-    level = (1.0 - confidence) / 4.0
-    kept = np.count_nonzero(front_levels(losses, good_layers) > level)
-    if at_least > (most := min(len(losses), int(kept / 0.75))):
-        raise SpecError(
-            f"at_least: {at_least:,} is not allowed: the first look shows that "
-            f"{layer_words(good_layers)} has at most {most:,} designs"
-        )
-
-
-def layer_words(layers: int) -> str:
-    """The first true layers, for people."""
-    return "the true front" if layers == 1 else f"the union of the first {layers} true layers"
-
-
-def good_words(problem: Problem, layers: int = 1, within: Within | None = None) -> str:
-    """Which designs are good, for people."""
-    margin = within or Within()
-    if len(problem.objectives) > 1:
-        if margin.is_open:
-            return f"the designs that none beats in every objective by more than {margin}"
-        return layer_words(layers)
-    name = problem.objectives[0].name
-    if margin.is_open:
-        return f"the designs within {margin} of the best by {name}"
-    return f"the best design by {name}" if layers == 1 else f"the best {layers:,} designs by {name}"
-
-
-def chosen_words(problem: Problem, layers: int = 1, within: Within | None = None) -> str:
-    """What is claimed of a chosen design, for people."""
-    if len(problem.objectives) > 1:
-        return f"one of {good_words(problem, layers, within)}"
-    if within is not None and within.is_open:
-        return f"a design within {within} of the best by {problem.objectives[0].name}"
-    return good_words(problem)
-
-
 def needed_by_level(level: Floats) -> Ints:
     """How many designs must be selected for each of ``LEVELS`` probabilities, ascending."""
     probabilities = np.arange(1, LEVELS + 1) / (LEVELS + 1)
@@ -268,13 +207,6 @@ def _first(look: Look, level: Floats, count: int, rule: FinalRule) -> Ints:
     by_rule = orders(rule, look.moments.mean)
     place = np.argsort(by_rule[0]) if by_rule else look.layer
     return np.sort(np.lexsort((place, -level))[:count])
-
-
-def _check_size(size: Size | int, designs: int) -> None:
-    if isinstance(size, str):
-        check_choice("size", size, ("screening", "table"))
-    else:
-        check_whole("size", size, 1, designs)
 
 
 def _remark(look: Look, selected: int, designs: int, rough: int, replications: int) -> str:

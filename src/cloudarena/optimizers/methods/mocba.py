@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import Field
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.base.checks import check_probability, check_table, check_whole
+from cloudarena.base.checks import check_table
 from cloudarena.base.errors import SpecError
 from cloudarena.base.statistics import front_of
 from cloudarena.optimizers.budget.meter import Meter, Watcher
@@ -30,8 +31,9 @@ from cloudarena.optimizers.budget.rounds import (
     round_up_to,
     ties_of,
 )
+from cloudarena.optimizers.methods.method import Claim, FinalChoice, FixedBudget, method
 from cloudarena.optimizers.ordinal.alignment import Alignment
-from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose, resolved
+from cloudarena.optimizers.ordinal.final_rules import choose, resolved
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 
@@ -57,42 +59,32 @@ def mocba_shares(means: ArrayLike, variances: ArrayLike, counts: ArrayLike) -> F
     return _shares(mean, variance, share / share.sum())
 
 
-def mocba(
-    problem: Problem,
-    *,
-    evaluations: int,
-    first: int = 10,
-    step: int | None = None,
-    confidence: float = 0.95,
-    final_rule: FinalRule | None = None,
-    seed: int = 0,
-    watcher: Watcher | None = None,
-) -> Selection:
-    """Finds the front of a problem with several objectives, with a given number of evaluations.
+class MocbaOptions(FixedBudget, Claim, FinalChoice):
+    """The options of MOCBA."""
+
+    first: int = Field(10, ge=2)
+    """Replications of each design before the first allocation; at least 5 are advised."""
+    step: int | None = Field(None, ge=1)
+    """Evaluations between two allocations; one for each design by default, at least 20."""
+
+
+@method("mocba", MocbaOptions)
+def mocba(problem: Problem, options: MocbaOptions, watcher: Watcher | None) -> Selection:
+    """OCBA for several objectives: replications go where they tell the front from the rest.
 
     It claims how surely the selected designs are the whole true front and nothing else. Designs
     that have never differed count as one.
-
-    Args:
-        problem: what is optimised.
-        evaluations: how many in all.
-        first: replications of each design before the first allocation; at least 5 are advised.
-        step: evaluations between two allocations.
-        confidence: level of the intervals.
-        final_rule: how one of the front is chosen; by default the knee, or the best by a single
-            objective.
-        seed: of the final rule.
-        watcher: is called with the progress.
     """
-    check_probability("confidence", confidence)
-    rule = resolved(final_rule, problem)
+    evaluations, first, confidence = options.evaluations, options.first, options.confidence
+    seed = options.seed
+    rule = resolved(options.final_rule, problem)
     if not 2 <= problem.size <= MOST_DESIGNS:
         raise SpecError(
             f"designs: {problem.size:,} is not allowed: 2 to {MOST_DESIGNS:,}, since all pairs "
             "are compared; select some by LOS first"
         )
     check_budget(problem, evaluations, first)
-    step = default_step(problem.size) if step is None else check_whole("step", step, 1)
+    step = options.step or default_step(problem.size)
     meter = Meter(problem, evaluations, evaluations, watcher)
     rounds = begin(problem, meter, first)
     while meter.spent < evaluations:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from pydantic import Field
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.base.checks import check_probability, check_whole
+from cloudarena.base.checks import check_whole
 from cloudarena.base.errors import SpecError
 from cloudarena.base.statistics import front_of
 from cloudarena.optimizers.budget.meter import Meter, Watcher
@@ -17,11 +18,11 @@ from cloudarena.optimizers.budget.rivals import (
     probability_of_best,
     shortfall,
 )
-from cloudarena.optimizers.methods.los import check_claim, chosen_words, good_words
+from cloudarena.optimizers.methods.method import Budget, FinalChoice, LayersClaim, method
 from cloudarena.optimizers.ordinal.alignment import Alignment
-from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose, orders, resolved
+from cloudarena.optimizers.ordinal.claims import check_claim, chosen_words, good_words
+from cloudarena.optimizers.ordinal.final_rules import choose, orders, resolved
 from cloudarena.optimizers.ordinal.order_curve import look_at
-from cloudarena.optimizers.ordinal.within import GoodEnough
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 
@@ -31,43 +32,28 @@ are; of more only moments are, and claims are more careful than they need be wit
 numbers."""
 
 
-def monte_carlo(
-    problem: Problem,
-    *,
-    replications: int = 1000,
-    good_layers: int = 1,
-    at_least: int = 1,
-    within: GoodEnough = None,
-    confidence: float = 0.95,
-    evaluations: int | None = None,
-    final_rule: FinalRule | None = None,
-    seed: int = 0,
-    watcher: Watcher | None = None,
-) -> Selection:
-    """Evaluates all designs and chooses from the front.
+class MonteCarloOptions(Budget, LayersClaim, FinalChoice):
+    """The options of Monte Carlo.
 
-    Args:
-        problem: what is optimised.
-        replications: of each design.
-        good_layers: how many of the first true layers count as good, in the claim.
-        at_least: of how many designs of the front that is found it is claimed that they are good;
-            if one, of the chosen one.
-        within: what the best design may be better by, such as ``"1%"``, in the claim; for
-            ``at_least`` 1.
-        confidence: level of the intervals.
-        evaluations: at most so many in all: fewer replications, if need be.
-        final_rule: how one of the front is chosen; by default the knee, or the best by a single
-            objective.
-        seed: of the final rule ``random``.
-        watcher: is called with the progress.
+    It is claimed of ``at_least`` designs of the front that is found that they are good; if one, of
+    the chosen one.
     """
+
+    replications: int = Field(1000, ge=2)
+    """Replications of each design; fewer if the evaluations are not enough."""
+
+
+@method("monte-carlo", MonteCarloOptions)
+def monte_carlo(problem: Problem, options: MonteCarloOptions, watcher: Watcher | None) -> Selection:
+    """Evaluates all designs as often as each other: the measure of cost and of quality."""
+    replications, evaluations = options.replications, options.evaluations
+    good_layers, at_least, confidence = options.good_layers, options.at_least, options.confidence
+    seed = options.seed
     designs = problem.all_designs()
-    rule = resolved(final_rule, problem)
-    margin = check_claim(problem, at_least, good_layers, within)
+    rule = resolved(options.final_rule, problem)
+    margin = check_claim(problem, at_least, good_layers, options.within)
     if len(problem.objectives) == 1:
         check_whole("at_least", at_least, 1, 1, why="Monte Carlo selects one design")
-    check_whole("replications", replications, 2)
-    check_probability("confidence", confidence)
     if evaluations is not None:
         replications = min(replications, evaluations // problem.size)
         if replications < 2:

@@ -9,16 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.base.checks import check_probability, check_whole
 from cloudarena.base.errors import CloudarenaError, SpecError
 from cloudarena.base.statistics import front_of
 from cloudarena.engine.streams import stream
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.moments import Moments, moments_of
+from cloudarena.optimizers.methods.method import Claim, FinalChoice, FixedBudget, method
 from cloudarena.optimizers.ordinal.alignment import no_claim
-from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose, resolved
+from cloudarena.optimizers.ordinal.final_rules import choose, resolved
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 
@@ -26,35 +27,21 @@ PATIENCE = 20
 """Generations without a new design after which the search ends."""
 
 
-def nsga2(
-    problem: Problem,
-    *,
-    evaluations: int,
-    replications: int = 10,
-    population: int = 100,
-    confidence: float = 0.95,
-    final_rule: FinalRule | None = None,
-    seed: int = 0,
-    watcher: Watcher | None = None,
-) -> Selection:
-    """Searches with crossover and mutation of the problem's encoding of designs.
+class Nsga2Options(FixedBudget, Claim, FinalChoice):
+    """The options of NSGA-II; a design is evaluated once, however often it comes up."""
 
-    Args:
-        problem: what is optimised.
-        evaluations: at most so many; a design is evaluated once, however often it comes up.
-        replications: of each design that comes up.
-        population: how many designs a generation has.
-        confidence: level of the intervals.
-        final_rule: how one of the front is chosen; by default the knee, or the best by a single
-            objective.
-        seed: of the search.
-        watcher: is called with the progress.
-    """
-    rule = resolved(final_rule, problem)
-    check_whole("evaluations", evaluations, 1)
-    check_whole("replications", replications, 2)
-    check_whole("population", population, 2)
-    check_probability("confidence", confidence)
+    replications: int = Field(10, ge=2)
+    """Replications of each design that comes up."""
+    population: int = Field(100, ge=2)
+    """How many designs a generation has."""
+
+
+@method("nsga2", Nsga2Options)
+def nsga2(problem: Problem, options: Nsga2Options, watcher: Watcher | None) -> Selection:
+    """The usual genetic algorithm for several objectives, by pymoo; claims nothing."""
+    evaluations, replications = options.evaluations, options.replications
+    confidence, population, seed = options.confidence, options.population, options.seed
+    rule = resolved(options.final_rule, problem)
     if evaluations < replications:
         raise SpecError(f"evaluations: {evaluations:,} are not enough: {replications} for a design")
     meter = Meter(problem, evaluations, evaluations, watcher)

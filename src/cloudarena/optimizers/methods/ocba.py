@@ -23,9 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import Field
 
 from cloudarena.base.arrays import Flags, Floats, Ints
-from cloudarena.base.checks import check_probability, check_vector, check_whole
+from cloudarena.base.checks import check_vector, check_whole
 from cloudarena.base.errors import SpecError
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.rivals import (
@@ -45,8 +46,9 @@ from cloudarena.optimizers.budget.rounds import (
     round_up_to,
     ties_of,
 )
+from cloudarena.optimizers.methods.method import Claim, FixedBudget, MarginClaim, method
 from cloudarena.optimizers.ordinal.alignment import Alignment
-from cloudarena.optimizers.ordinal.within import GoodEnough, read_within
+from cloudarena.optimizers.ordinal.within import read_within
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 
@@ -78,33 +80,35 @@ def ocba_m_allocation(
     return _allocate_for_top(mean, variance, count, extra, np.ones_like(count), top)
 
 
-def ocba(
-    problem: Problem,
-    *,
-    evaluations: int,
-    first: int = 10,
-    step: int | None = None,
-    objective: str | int = 0,
-    within: GoodEnough = None,
-    confidence: float = 0.95,
-    watcher: Watcher | None = None,
-) -> Selection:
-    """Finds the best design by one objective, with a given number of evaluations.
+class Allocated(FixedBudget):
+    """The options of both methods."""
 
-    Args:
-        problem: what is optimised.
-        evaluations: how many in all.
-        first: replications of each design before the first allocation; at least 5 are advised.
-        step: evaluations between two allocations.
-        objective: by name or place; others are only estimated.
-        within: what the best design may be better by, such as ``"1%"``, in the claim.
-        confidence: level of the intervals.
-        watcher: is called with the progress.
-    """
-    place = place_of(problem, objective)
-    margin = read_within(within, 1)
-    check_probability("confidence", confidence)
-    rounds = _sequential(problem, evaluations, first, step, place, _allocate_for_best, watcher)
+    first: int = Field(10, ge=2)
+    """Replications of each design before the first allocation; at least 5 are advised."""
+    step: int | None = Field(None, ge=1)
+    """Evaluations between two allocations; one for each design by default, at least 20."""
+    objective: str | int = 0
+    """The objective that decides, by name or index; others are only estimated."""
+
+
+class OcbaOptions(Allocated, MarginClaim):
+    """The options of OCBA."""
+
+
+class OcbaMOptions(Allocated, Claim):
+    """The options of OCBA-m."""
+
+    top: int = Field(ge=1)
+    """How many designs are found."""
+
+
+@method("ocba", OcbaOptions)
+def ocba(problem: Problem, options: OcbaOptions, watcher: Watcher | None) -> Selection:
+    """Replications go where they tell the best design by one objective from its rivals."""
+    confidence = options.confidence
+    place = place_of(problem, options.objective)
+    margin = read_within(options.within, 1)
+    rounds = _sequential(problem, options, place, _allocate_for_best, watcher)
     ties, mean, _, _ = _distinct(rounds, place)
     best = ties.first[[np.argmin(mean)]]
     seen = Evidence(rounds.moments, rounds.losses, allocated=True)
@@ -124,27 +128,18 @@ def ocba(
     return _selection(problem, "ocba", rounds, best, claim, confidence, missing)
 
 
-def ocba_m(
-    problem: Problem,
-    *,
-    top: int,
-    evaluations: int,
-    first: int = 10,
-    step: int | None = None,
-    objective: str | int = 0,
-    confidence: float = 0.95,
-    watcher: Watcher | None = None,
-) -> Selection:
-    """Finds the best ``top`` designs by one objective; other arguments are those of ``ocba``."""
-    place = place_of(problem, objective)
+@method("ocba-m", OcbaMOptions)
+def ocba_m(problem: Problem, options: OcbaMOptions, watcher: Watcher | None) -> Selection:
+    """As ocba, for the best few designs by one objective."""
+    top, confidence = options.top, options.confidence
+    place = place_of(problem, options.objective)
     _check_designs(problem)
     check_whole("top", top, 1, problem.size - 1)
 
     def allocate(mean: Floats, variance: Floats, counts: Ints, extra: int, sizes: Ints) -> Ints:
         return _allocate_for_top(mean, variance, counts, extra, sizes, top)
 
-    check_probability("confidence", confidence)
-    rounds = _sequential(problem, evaluations, first, step, place, allocate, watcher)
+    rounds = _sequential(problem, options, place, allocate, watcher)
     best = np.argsort(rounds.moments.mean[:, place], kind="stable")[:top]
     ties, mean, variance, counts = _distinct(rounds, place)
     name = problem.objectives[place].name
@@ -250,16 +245,15 @@ def _check_designs(problem: Problem) -> None:
 
 def _sequential(
     problem: Problem,
-    evaluations: int,
-    first: int,
-    step: int | None,
+    options: Allocated,
     place: int,
     allocate: Allocation,
     watcher: Watcher | None,
 ) -> Rounds:
+    evaluations, first = options.evaluations, options.first
     _check_designs(problem)
     check_budget(problem, evaluations, first)
-    step = default_step(problem.size) if step is None else check_whole("step", step, 1)
+    step = options.step or default_step(problem.size)
     meter = Meter(problem, evaluations, evaluations, watcher)
     rounds = begin(problem, meter, first)
     while meter.spent < evaluations:

@@ -13,9 +13,11 @@ has the wrong sign, the margin is smaller than it may be, never larger.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from pydantic import PlainValidator
+from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrays import Floats
 from cloudarena.base.errors import SpecError
@@ -77,3 +79,15 @@ def _number(value: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return number if math.isfinite(number) else None
+
+
+def _good_enough(within: Any) -> GoodEnough:
+    try:
+        read_within(within, 1)
+    except SpecError as error:
+        raise PydanticCustomError("not_allowed", str(error).removeprefix("within: ")) from None
+    return within
+
+
+Margin = Annotated[GoodEnough, PlainValidator(_good_enough)]
+"""The field of a spec that holds a margin."""
