@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from cloudarena.contract import Scenario as Scenario
     from cloudarena.contract import metric as metric
     from cloudarena.experiments.compare import compare as compare
+    from cloudarena.experiments.optimize import optimize as optimize
     from cloudarena.experiments.simulate import simulate as simulate
-    from cloudarena.experiments.tuning import tune as tune
     from cloudarena.policies import parameters as parameters
 
 _HOMES = {
     "load": "catalogue",
     "simulate": "experiments.simulate",
     "compare": "experiments.compare",
-    "tune": "experiments.tuning",
+    "optimize": "experiments.optimize",
     "Scenario": "contract",
     "Run": "contract",
     "Decision": "contract",

@@ -240,7 +240,7 @@ def test_kim_nelson_gives_what_it_has_when_evaluations_run_out(cloudarena, study
         (["--workers", "0"], "workers: 0 is not allowed: at least 1"),
         (["--top", "2", "--method", "los"], "top: is not allowed for method los"),
         (["--final-rule", "best", "--method", "los"], "final_rule: 'best' is not allowed"),
-        (["--at-least", "0"], "at_least: 0 is not allowed: a whole number, at least 1"),
+        (["--at-least", "0"], "at_least: 0 is not allowed: at least 1"),
         (["--at-least", "9999"], "at_least: 9999 is not allowed: a whole number, at least 1 and"),
         (["--within", "one"], "within: 'one' is not allowed: a share such as 1%"),
         (["--within", "2"], "within: '2' is not allowed with 2 objectives"),

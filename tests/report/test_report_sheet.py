@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cloudarena
-from cloudarena.experiments.tuning import tune
+from cloudarena.experiments.optimize import optimize
 from cloudarena.optimizers.ordinal.order_curve import OrderCurve
 from cloudarena.report.charts import (
     MOST_POINTS,
@@ -20,9 +20,9 @@ from cloudarena.report.charts import (
     reduction_charts,
     time_charts,
 )
+from cloudarena.report.optimization import optimization_sheet, optimization_tables
 from cloudarena.report.sheet import Section, Sheet, html_table, render_sheet
 from cloudarena.report.timeline import timelines
-from cloudarena.report.tuning import tuning_sheet, tuning_tables
 
 NASTY = "</script><img src=x>&\"'"
 
@@ -100,13 +100,13 @@ def test_words_of_users_stay_words():
 
 
 @pytest.fixture(scope="module")
-def tuning():
+def found():
     study = {"shares": {"vms": 9, "variation": 0.5}}
-    return tune(study, "los", evaluations=2000, compare=["mocba", "monte-carlo"])
+    return optimize(study, "los", evaluations=2000, compare=["mocba", "monte-carlo"])
 
 
-def test_the_page_has_the_charts_the_designs_and_the_answer(tuning):
-    html = render_sheet(tuning_sheet(tuning))
+def test_the_page_has_the_charts_the_designs_and_the_answer(found):
+    html = render_sheet(optimization_sheet(found))
     data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S).group(1))
     titles = [chart["title"] for chart in data["charts"]]
     assert titles == [
@@ -116,22 +116,22 @@ def test_the_page_has_the_charts_the_designs_and_the_answer(tuning):
         "Allocation over rounds",
         "Allocation over rounds",
     ]
-    assert f"Take {tuning.winner}" in html
+    assert f"Take {found.winner}" in html
     assert "Methods compared" in html
     assert "://" not in without_scripts(html)
-    assert html == render_sheet(tuning_sheet(tuning))
+    assert html == render_sheet(optimization_sheet(found))
 
 
 def test_the_winner_is_drawn_over_time():
     study = {"spec": "clusters/hfhc", "designs": {"policy": ["equal", "greedy"]}}
-    tried = tune(study, "monte-carlo", evaluations=4, workers=1)
-    titles = [chart.title for chart in tuning_sheet(tried).sections[-1].charts]
+    tried = optimize(study, "monte-carlo", evaluations=4, workers=1)
+    titles = [chart.title for chart in optimization_sheet(tried).sections[-1].charts]
     assert titles == [plot.title for plot in tried.winning_scenario.kind.plots]
 
 
-def test_a_single_objective_has_no_front_to_draw(tuning):
-    one = tune({"spec": "vm/toy", "designs": {"policy": ["first-fit", "best-fit"]}},
+def test_a_single_objective_has_no_front_to_draw(found):
+    one = optimize({"spec": "vm/toy", "designs": {"policy": ["first-fit", "best-fit"]}},
                "monte-carlo", evaluations=4, workers=1)  # fmt: skip
-    titles = [chart.title for chart in tuning_sheet(one).hero]
+    titles = [chart.title for chart in optimization_sheet(one).hero]
     assert titles == ["Cost against alignment"]
-    assert len(tuning_tables(one)) == 3
+    assert len(optimization_tables(one)) == 3

@@ -4,8 +4,8 @@ import pytest
 
 from cloudarena.catalogue import read_yaml, studies
 from cloudarena.experiments.compare import interval
+from cloudarena.experiments.scenario_problem import ScenarioProblem
 from cloudarena.experiments.study import read_study
-from cloudarena.experiments.tuning import ScenarioProblem
 from cloudarena.optimizers import Remembered, los, monte_carlo
 from cloudarena.optimizers.ordinal.final_rules import knee_scores
 
@@ -55,9 +55,9 @@ def test_los_reaches_monte_carlos_choice_at_a_tenth_of_its_evaluations(study, wa
     being the least of fifty there.
     """
     space, objectives = study.space(0), study.objectives(wanted)
-    everything = Remembered(ScenarioProblem(study, space, objectives, seed=0))
+    everything = Remembered(ScenarioProblem(study.scenario_of, space, objectives, seed=0))
     proper = monte_carlo(everything, replications=REPLICATIONS, final_rule=rule)
-    others = ScenarioProblem(study, space, objectives, seed=10**6)
+    others = ScenarioProblem(study.scenario_of, space, objectives, seed=10**6)
     quick = los(others, rough=7, evaluations=proper.evaluations // 10, final_rule=rule)
     assert quick.evaluations <= proper.evaluations / 10
     values = everything.evaluate([proper.best, quick.best], range(REPLICATIONS))

@@ -173,7 +173,7 @@ def test_on_the_ligo_shares_it_finds_what_monte_carlo_finds_for_less():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rough": 1}, "rough: 1 is not allowed: .* at least 2"),
+        ({"rough": 1}, "rough: 1 is not allowed: at least 2"),
         ({"replications": 0}, "replications: 0 is not allowed"),
         ({"confidence": 1.5}, "confidence: 1.5 is not allowed"),
         ({"size": "tabel"}, "size: 'tabel' is not allowed: .* Did you mean 'table'"),

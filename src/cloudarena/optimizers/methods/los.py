@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_whole
-from cloudarena.base.errors import SpecError
+from cloudarena.base.errors import SpecError, nearest
 from cloudarena.base.statistics import front_of
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.moments import moments_of, own_squares, skewness_of
@@ -57,7 +57,8 @@ def _read_size(size: Any) -> Size | int:
     except (SpecError, ValueError):
         raise PydanticCustomError(
             "not_allowed",
-            f"{size!r} is not allowed: screening, table, or a whole number, at least 1",
+            f"{size!r} is not allowed: screening, table, or a whole number, at least 1."
+            + nearest(str(size), get_args(Size)),
         ) from None
 
 

@@ -9,16 +9,16 @@ once, below.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, cast
 
 import numpy as np
-from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, PlainValidator, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import SpecError, explain, nearest
 from cloudarena.contract.spec import Spec
 from cloudarena.optimizers.budget.meter import Watcher
-from cloudarena.optimizers.ordinal.final_rules import FinalRule
+from cloudarena.optimizers.ordinal.final_rules import FINAL_RULES, FinalRule
 from cloudarena.optimizers.ordinal.within import Margin
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection
@@ -85,11 +85,22 @@ class LayersClaim(MarginClaim, SeveralClaim):
     """How many of the first true layers count as good."""
 
 
+def _read_rule(rule: Any) -> FinalRule | None:
+    if rule is not None and rule not in FINAL_RULES:
+        raise PydanticCustomError(
+            "not_allowed",
+            f"{rule!r} is not allowed: one of {', '.join(FINAL_RULES)}."
+            + nearest(str(rule), FINAL_RULES),
+        )
+    return cast("FinalRule | None", rule)
+
+
 class FinalChoice(Options):
     """How one design is chosen of a front."""
 
-    final_rule: FinalRule | None = None
-    """How one of the front is chosen; the knee by default, or the best by a single objective."""
+    final_rule: Annotated[FinalRule | None, PlainValidator(_read_rule)] = None
+    """How one of the front is chosen: knee, first_objective, max_throughput or random; by default
+    the knee, or the best by a single objective."""
     seed: int = 0
     """Decides what the method draws, and the final rule random."""
 

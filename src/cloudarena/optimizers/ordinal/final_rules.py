@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from cloudarena.engine.streams import stream
 from cloudarena.optimizers.problem import Problem
 
 FinalRule = Literal["first_objective", "max_throughput", "knee", "random"]
-FINAL_RULES = ("first_objective", "max_throughput", "knee", "random")
+FINAL_RULES: tuple[FinalRule, ...] = get_args(FinalRule)
 """``max_throughput`` is the thesis's name for the first objective being the makespan."""
 
 

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from cloudarena import __version__
 from cloudarena.experiments.compare import Estimate
-from cloudarena.experiments.study import design_text
-from cloudarena.experiments.tuning import Tuning
+from cloudarena.experiments.designs import design_text
+from cloudarena.experiments.optimization import Optimization
 from cloudarena.optimizers import Selection
 from cloudarena.report.charts import (
     Chart,
@@ -56,57 +56,57 @@ GUIDE = (
 )
 
 
-def tuning_tables(tuning: Tuning) -> list[RenderableType]:
+def optimization_tables(found: Optimization) -> list[RenderableType]:
     """The front, the methods that were compared, and the conclusion, to be printed."""
-    selection = tuning.selection
-    parts: list[RenderableType] = [_front_table(tuning)]
-    if tuning.others or tuning.failures:
-        parts.append(_methods_table(tuning))
+    selection = found.selection
+    parts: list[RenderableType] = [_front_table(found)]
+    if found.others or found.failures:
+        parts.append(_methods_table(found))
     if selection.omega is not None and selection.noise is not None:
         parts.append(
             Text(f"Omega {selection.omega}, noise {format_number(selection.noise)}", "dim")
         )
     if selection.remark:
         parts.append(Text(selection.remark, "yellow"))
-    parts.append(Text(f"{tuning.conclusion()} {tuning.cost()}", "bold"))
+    parts.append(Text(f"{found.conclusion()} {found.cost()}", "bold"))
     return parts
 
 
-def write_tuning_report(tuning: Tuning, path: str | Path) -> Path:
+def write_optimization_report(found: Optimization, path: str | Path) -> Path:
     """Writes the page of an optimisation as one HTML file and returns its path."""
-    return write_sheet(tuning_sheet(tuning), path)
+    return write_sheet(optimization_sheet(found), path)
 
 
-def tuning_sheet(tuning: Tuning) -> Sheet:
+def optimization_sheet(found: Optimization) -> Sheet:
     """The page of an optimisation."""
-    selection = tuning.selection
-    hero = [_front_figure(tuning)] if len(selection.objectives) > 1 else [_cost_figure(tuning)]
-    charts = [] if len(selection.objectives) == 1 else [_cost_figure(tuning)]
+    selection = found.selection
+    hero = [_front_figure(found)] if len(selection.objectives) > 1 else [_cost_figure(found)]
+    charts = [] if len(selection.objectives) == 1 else [_cost_figure(found)]
     if selection.look is not None:
         by_layers = len(selection.objectives) > 1
         charts.append(order_chart(selection.look.curve, str(selection.omega), by_layers))
-    charts += [_allocation_figure(tuning, one) for one in _with_rounds(tuning)]
+    charts += [_allocation_figure(found, one) for one in _with_rounds(found)]
     sections = []
     if charts:
         hint = "What the first look shows, and what it costs to be sure."
         sections.append(Section("Cost, order and allocation", hint, charts))
-    if tuning.others or tuning.failures:
-        sections.append(_methods_section(tuning))
-    sections.append(_designs_section(tuning))
-    run = tuning.winning_run
-    over_time = time_charts(timelines(tuning.winning_scenario, {run.policy: run.tables}))
+    if found.others or found.failures:
+        sections.append(_methods_section(found))
+    sections.append(_designs_section(found))
+    run = found.winning_run
+    over_time = time_charts(timelines(found.winning_scenario, {run.policy: run.tables}))
     if over_time:
-        hint = f"One run of the winner, with the seed {tuning.seed}."
+        hint = f"One run of the winner, with the seed {found.seed}."
         sections.append(Section("The winner over time", hint, over_time))
-    winner = spec_yaml(tuning.winning_scenario)
+    winner = spec_yaml(found.winning_scenario)
     files = [File("winner.yaml", "The spec with the winner filled in", winner)]
     return Sheet(
         kind="optimize",
-        title=tuning.study.name or "optimisation",
-        description=tuning.study.description,
-        conclusion=tuning.headline(),
-        notes=[text for text in (selection.remark, tuning.trade()) if text],
-        facts=_facts(tuning),
+        title=found.study.name or "optimisation",
+        description=found.study.description,
+        conclusion=found.headline(),
+        notes=[text for text in (selection.remark, found.trade()) if text],
+        facts=_facts(found),
         hero=hero,
         sections=sections,
         guide=GUIDE,
@@ -114,46 +114,46 @@ def tuning_sheet(tuning: Tuning) -> Sheet:
     )
 
 
-def _facts(tuning: Tuning) -> list[tuple[str, str]]:
-    selection = tuning.selection
+def _facts(found: Optimization) -> list[tuple[str, str]]:
+    selection = found.selection
     names = (f"<code>{escape(one.name)}</code> ({one.direction}d)" for one in selection.objectives)
     facts = [
         ("Designs", f"{selection.designs:,}"),
         ("Objectives", ", ".join(names)),
         ("Selected", f"{len(selection.selected):,} designs"),
-        ("How sure", escape(f"{tuning.sure()}. {tuning.at_most()}".strip())),
-        ("Cost", escape(tuning.cost())),
+        ("How sure", escape(f"{found.sure()}. {found.at_most()}".strip())),
+        ("Cost", escape(found.cost())),
     ]
     if selection.omega is not None and selection.noise is not None:
         facts.append(("Omega, noise", f"{selection.omega}, {format_number(selection.noise)}"))
     facts.append(("Version", f"cloudarena {escape(__version__)}"))
-    if tuning.study.name:
-        facts.append(("Run again with", command_fact(_command(tuning))))
+    if found.study.name:
+        facts.append(("Run again with", command_fact(_command(found))))
     return facts
 
 
-def _command(tuning: Tuning) -> str:
-    words = [tuning.study.name, "--method", tuning.asked_method]
-    names = [f"{one.name}:{one.direction}" for one in tuning.selection.objectives]
+def _command(found: Optimization) -> str:
+    words = [found.study.name, "--method", found.asked_method]
+    names = [f"{one.name}:{one.direction}" for one in found.selection.objectives]
     words += ["--objectives", ",".join(names)]
-    words += ["--evaluations", str(tuning.evaluations), "--seed", str(tuning.seed)]
-    words += ["--confidence", f"{tuning.selection.confidence:g}"]
-    for key, value in tuning.study.overrides.items():
+    words += ["--evaluations", str(found.evaluations), "--seed", str(found.seed)]
+    words += ["--confidence", f"{found.selection.confidence:g}"]
+    for key, value in found.study.overrides.items():
         words += ["--set", f"{key}={value}"]
-    for key, value in tuning.options.items():
+    for key, value in found.options.items():
         words += [f"--{key.replace('_', '-')}", str(value)]
     return f"cloudarena optimize {shlex.join(words)}"
 
 
-def _front_figure(tuning: Tuning) -> Chart:
-    selection = tuning.selection
+def _front_figure(found: Optimization) -> Chart:
+    selection = found.selection
     signs = np.array([one.sign for one in selection.objectives])
     best = int(np.flatnonzero(selection.estimates.designs == selection.best)[0])
     look = selection.look
     means = np.empty((0, 2)) if look is None else (look.moments.mean * signs)[:, :2]
     labels = []
     if look is not None and selection.designs <= LABELLED:
-        labels = [design_text(tuning.problem.design(number)) for number in range(selection.designs)]
+        labels = [design_text(found.problem.design(number)) for number in range(selection.designs)]
     return front_chart(
         [one.name for one in selection.objectives[:2]],
         means,
@@ -161,15 +161,15 @@ def _front_figure(tuning: Tuning) -> Chart:
         selection.front.mean[:, :2],
         selection.estimates.mean[best, :2],
         labels,
-        [design_text(tuning.problem.design(number)) for number in selection.front.designs],
+        [design_text(found.problem.design(number)) for number in selection.front.designs],
     )
 
 
-def _cost_figure(tuning: Tuning) -> Chart:
-    selection = tuning.selection
+def _cost_figure(found: Optimization) -> Chart:
+    selection = found.selection
     methods = [
         (one.method, one.evaluations, one.alignment.probability)
-        for one in (selection, *tuning.others)
+        for one in (selection, *found.others)
     ]
     if selection.needed is None or selection.look is None:
         return cost_chart(methods)
@@ -178,30 +178,30 @@ def _cost_figure(tuning: Tuning) -> Chart:
     return cost_chart(methods, selection.needed, first_look, each)
 
 
-def _with_rounds(tuning: Tuning) -> list[Selection]:
+def _with_rounds(found: Optimization) -> list[Selection]:
     return [
         one
-        for one in (tuning.selection, *tuning.others)
+        for one in (found.selection, *found.others)
         if one.rounds is not None and len(one.rounds) > 1
     ]
 
 
-def _allocation_figure(tuning: Tuning, selection: Selection) -> Chart:
+def _allocation_figure(found: Optimization, selection: Selection) -> Chart:
     assert selection.rounds is not None
     labels = []
     if selection.designs <= LABELLED:
-        labels = [design_text(tuning.problem.design(k)) for k in range(selection.designs)]
+        labels = [design_text(found.problem.design(k)) for k in range(selection.designs)]
     return allocation_chart(selection.rounds, labels)._replace(hint=selection.method)
 
 
-def _rows(tuning: Tuning, most: int) -> tuple[list[str], list[list[str]], list[int], int]:
+def _rows(found: Optimization, most: int) -> tuple[list[str], list[list[str]], list[int], int]:
     """Heads, rows, marked rows and how many are left out, of the front by the first objective."""
-    selection = tuning.selection
+    selection = found.selection
     order = np.argsort(selection.front.mean[:, 0] * selection.objectives[0].sign, kind="stable")
     front = selection.front.designs[order].tolist()
     chosen = selection.chosen.tolist()
     shown = [*chosen, *(number for number in front if number not in chosen)]
-    plain = tuning.designs(selection, np.array(shown[:most]))
+    plain = found.designs(selection, np.array(shown[:most]))
     heads = ["design", *(one.name for one in selection.objectives), "replications"]
     replications = dict(
         zip(
@@ -221,9 +221,9 @@ def _rows(tuning: Tuning, most: int) -> tuple[list[str], list[list[str]], list[i
     return heads, rows, list(range(len(chosen))), max(0, len(shown) - most)
 
 
-def _front_table(tuning: Tuning) -> Table:
-    heads, rows, marked, left_out = _rows(tuning, SHOWN_FRONT)
-    title = f"{tuning.study.name}: the front of {len(tuning.selection.selected):,} selected designs"
+def _front_table(found: Optimization) -> Table:
+    heads, rows, marked, left_out = _rows(found, SHOWN_FRONT)
+    title = f"{found.study.name}: the front of {len(found.selection.selected):,} selected designs"
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column(heads[0], overflow="fold")
     for name in heads[1:]:
@@ -233,18 +233,18 @@ def _front_table(tuning: Tuning) -> Table:
         table.add_row(
             *(Text(("* " if style and not k else "") + cell, style) for k, cell in enumerate(row))
         )
-    level = f"± half of the {tuning.selection.confidence:.0%} interval, of all at once; * chosen"
+    level = f"± half of the {found.selection.confidence:.0%} interval, of all at once; * chosen"
     more = f"; {left_out:,} more are not shown" if left_out else ""
     table.caption, table.caption_justify = Text(level + more), "left"
     return table
 
 
-def _method_rows(tuning: Tuning) -> tuple[list[str], list[list[str]]]:
+def _method_rows(found: Optimization) -> tuple[list[str], list[list[str]]]:
     heads = ["method", "evaluations", "selected", "claim"]
-    heads += [one.name for one in tuning.selection.objectives] + ["chosen"]
+    heads += [one.name for one in found.selection.objectives] + ["chosen"]
     rows = []
-    for one in (tuning.selection, *tuning.others):
-        best = tuning.designs(one, one.chosen[:1])[0]
+    for one in (found.selection, *found.others):
+        best = found.designs(one, one.chosen[:1])[0]
         rows.append(
             [
                 one.method,
@@ -255,14 +255,14 @@ def _method_rows(tuning: Tuning) -> tuple[list[str], list[list[str]]]:
                 best["text"],
             ]
         )
-    for method, why in tuning.failures.items():
-        rows.append([method, "", "", "", *("" for _ in tuning.selection.objectives), why])
+    for method, why in found.failures.items():
+        rows.append([method, "", "", "", *("" for _ in found.selection.objectives), why])
     return heads, rows
 
 
-def _methods_table(tuning: Tuning) -> Table:
-    heads, rows = _method_rows(tuning)
-    title = Text(f"The methods, with at most {tuning.evaluations:,} evaluations each")
+def _methods_table(found: Optimization) -> Table:
+    heads, rows = _method_rows(found)
+    title = Text(f"The methods, with at most {found.evaluations:,} evaluations each")
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for name in heads:
         table.add_column(name, justify="left" if name in ("method", "chosen") else "right")
@@ -271,17 +271,17 @@ def _methods_table(tuning: Tuning) -> Table:
     return table
 
 
-def _designs_section(tuning: Tuning) -> Section:
-    heads, rows, marked, left_out = _rows(tuning, 10 * SHOWN_FRONT)
-    hint = f"Chosen first, then by {tuning.selection.objectives[0].name}."
+def _designs_section(found: Optimization) -> Section:
+    heads, rows, marked, left_out = _rows(found, 10 * SHOWN_FRONT)
+    hint = f"Chosen first, then by {found.selection.objectives[0].name}."
     if left_out:
         hint += f" {left_out:,} more are in optimize.json."
     return Section("Designs on the front", hint, table=html_table(heads, rows, marked))
 
 
-def _methods_section(tuning: Tuning) -> Section:
-    heads, rows = _method_rows(tuning)
-    hint = f"At most {tuning.evaluations:,} evaluations each; the same work for all."
+def _methods_section(found: Optimization) -> Section:
+    heads, rows = _method_rows(found)
+    hint = f"At most {found.evaluations:,} evaluations each; the same work for all."
     return Section("Methods compared", hint, table=html_table(heads, rows, [0]))
 
 

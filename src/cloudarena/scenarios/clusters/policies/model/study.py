@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.catalogue import load
-from cloudarena.contract import Scenario, Spec
-from cloudarena.scenarios.clusters.policies.model import ClusterModel, Compositions, designed_sample
+from cloudarena.contract import Model, Spec
+from cloudarena.optimizers.problem import Objective
 from cloudarena.scenarios.clusters.policies.model.cluster_model import (
     EXAMPLE_MEMORY,
     EXAMPLE_SECONDS,
     LIGO_TASKS,
+    ClusterModel,
 )
+from cloudarena.scenarios.clusters.policies.model.compositions import Compositions
+from cloudarena.scenarios.clusters.policies.model.large_spaces import designed_sample
 
 Amount = Annotated[float, Field(gt=0, le=1e9)]
 
@@ -28,8 +30,14 @@ class ShareSample(Spec):
     uniform: int = Field(1000, ge=0, le=1_000_000)
 
 
-class Shares(Spec):
+class Shares(Model):
     """The closed-form model of VM clusters; ``cloudarena.scenarios.clusters.ClusterModel``."""
+
+    objectives: ClassVar[tuple[Objective, ...]] = ClusterModel.objectives
+    hint: ClassVar[str] = (
+        "To search shares of the VMs, write them into a study, as in `shares: {vms: 20, "
+        "tasks: [300, 90], seconds: [2, 5], memory: [80, 220]}`: docs/optimize-shares.md."
+    )
 
     vms: int = Field(ge=1, le=100_000)
     names: tuple[str, ...] = ()
@@ -62,7 +70,11 @@ class Shares(Spec):
         some = designed_sample(space, whole.load, whole.memory, hops, uniform, seed)
         return ClusterModel(some, self.tasks, self.seconds, self.memory, self.variation, seed)
 
-    def scenario(self, share: Sequence[int], description: str) -> Scenario:
+    def plain(self, design: Sequence[int]) -> dict[str, Any]:
+        """The VMs of each class."""
+        return {"share": list(design)}
+
+    def spec_of(self, design: Sequence[int]) -> dict[str, Any]:
         """The clusters scenario whose run is a replication of this share in the model.
 
         One batch holds all tasks, and a batch draws one task time and one memory for each class, as
@@ -85,13 +97,11 @@ class Shares(Spec):
                 names, self.seconds, self.tasks, whole, self.memory, strict=True
             )
         ]
-        spec = {
+        return {
             "scenario": "clusters",
-            "description": description,
             "vms": self.vms,
             "allow_idle": self.allow_idle,
             "classes": classes,
             "workload": {"source": "inline", "batches": [{"time_s": 0.0, "tasks": whole}]},
-            "policy": f"fixed:shares={'-'.join(map(str, share))}",
+            "policy": f"fixed:shares={'-'.join(map(str, design))}",
         }
-        return load(spec)
