@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test validate lint bench docs clean
+.PHONY: demo test fast examples validate lint bench docs clean
 
 demo: .venv/core
 	$(BIN)/cloudarena compare vm/azure-like-10k \
@@ -10,6 +10,15 @@ demo: .venv/core
 
 test: .venv/dev
 	$(BIN)/python -m pytest -n auto
+
+# Tests that compile little: the edit-test loop.
+fast: .venv/dev
+	$(BIN)/python -m pytest -n auto tests/base tests/cli/test_commands.py tests/experiments/test_verdicts.py \
+	  tests/experiments/test_service.py tests/optimizers tests/queueing tests/mapping tests/report tests/workloads
+
+# Stores what the examples print.
+examples: .venv/dev
+	$(BIN)/python -m tests.test_examples
 
 validate: .venv/dev
 	$(BIN)/python -m pytest -n auto -m slow

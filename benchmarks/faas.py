@@ -37,7 +37,7 @@ def many_requests(seconds: float) -> Any:
         {
             "name": f"f{k}",
             "workers": 4,
-            "requests": {"kind": "poisson", "rate": 25.0},
+            "requests": {"source": "poisson", "rate": 25.0},
             "image": {**image, "cpu_millicores": 500},
             "start_s": 0,
             "scaling": {"minimum": 5},

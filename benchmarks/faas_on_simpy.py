@@ -22,10 +22,11 @@ from typing import Any
 import simpy
 
 from cloudarena.scenarios.faas import FaasRun
-from cloudarena.scenarios.faas.names import BUS, CPU, MEMORY, POWERED, WHOLE
+from cloudarena.scenarios.faas.state import POWERED, WHOLE, Resource
 
 Process = Generator[simpy.Event, Any, None]
 SLOTS = 1024
+BUS, CPU, MEMORY = int(Resource.BUS), int(Resource.CPU), int(Resource.MEMORY)
 
 
 @dataclass(slots=True, eq=False)

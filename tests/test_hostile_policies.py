@@ -10,7 +10,7 @@ import pytest
 
 import cloudarena
 from cloudarena.base.errors import CloudarenaError
-from cloudarena.contract import Simulation
+from cloudarena.contract import Run
 from cloudarena.engine import checked as checked_module
 from cloudarena.engine.checked import CannotCompile, checked
 from cloudarena.policies import SteppedPolicyWarning
@@ -93,7 +93,7 @@ def test_the_same_is_said_at_both_speeds(tmp_path, fault) -> None:
     path.write_text(f"{HEAD}    {body}\n")
     scenario, policy = cloudarena.load("vm/toy"), f"{path}:mine"
     fast = said(lambda: cloudarena.simulate(scenario, policy))
-    slow = said(lambda: Simulation.play(scenario.start(0), scenario.kind.policies.resolve(policy)))
+    slow = said(lambda: Run.play(scenario.start(0), scenario.kind.policies.resolve(policy)))
     assert fast.removeprefix(f"policy {policy}: ") == slow
     assert re.search(words, slow), slow
     assert "\n" not in slow

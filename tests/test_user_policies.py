@@ -444,9 +444,9 @@ def test_parts_of_a_bundle_are_blamed_each_for_itself(tmp_path) -> None:
         ("jobs", {"needs": "lifetimes"}, "needs: 'lifetimes' is not allowed: durations, estimates"),
         ("workflow", {"needs": "durations"}, "needs: 'durations' is not allowed: nothing"),
         ("faas", {"needs": "durations"}, "needs: 'durations' is not allowed: nothing"),
-        ("vm", {"parameters": {"x": 1}}, "parameters: x are not allowed: none in vm"),
+        ("vm", {"parameters": {"x": 1}}, "x are not allowed: the function has no argument p"),
         ("jobs", {"parameters": {"x": 1}}, "parameters: x are not allowed: none in jobs"),
-        ("workflow", {"parameters": {"x": 1}}, "parameters: x are not allowed: none in workflow"),
+        ("workflow", {"parameters": {"x": 1}}, "x are not allowed: the function has no argument p"),
         ("faas", {"parameters": {"x": "y"}}, "parameters: x: 'y' is not allowed: a number"),
         ("faas", {"parameters": dict.fromkeys("abcdefghijklmnopq", 1)}, "at most 16"),
     ],
@@ -454,7 +454,7 @@ def test_parts_of_a_bundle_are_blamed_each_for_itself(tmp_path) -> None:
 def test_what_a_kind_has_no_use_for_is_refused(kind, given, words) -> None:
     book = cloudarena.load(KINDS[kind].spec).kind.policies
     with pytest.raises(PolicyError, match=words):
-        book("mine", **given)(lambda a, b, rng: 0)
+        book.register("mine", **given)(lambda a, b, rng: 0)
     assert "mine" not in list(book)
 
 
@@ -535,8 +535,8 @@ HELPERS = """
 import numba
 import numpy as np
 from cloudarena.scenarios.jobs import first_machine
-from cloudarena.scenarios.jobs import queue
-from cloudarena.scenarios.jobs.queue import copies_that_fit
+from cloudarena.scenarios.jobs.kernel import queue
+from cloudarena.scenarios.jobs.kernel.queue import copies_that_fit
 
 
 @numba.njit

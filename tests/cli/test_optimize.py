@@ -1,6 +1,7 @@
 """``cloudarena optimize`` and ``metrics reduce``: what people type, and what they get."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -101,6 +102,18 @@ def test_good_enough_is_a_choice(cloudarena, study):
     assert summary["assumes"].startswith("replications are independent")
     assert summary["shortfall"] >= 0.0
     assert "With probability 0.95 no design is better by more than" in summary["conclusion"]
+
+
+def test_large_amounts_are_written_out(cloudarena, study):
+    """It was "profit_usd 1.708e+05"."""
+    dear = ("--set", "prices.fat_minute_usd=28700", "--set", "prices.thin_minute_usd=12700")
+    code, out, _ = cloudarena("optimize", study, "--evaluations", 60, *dear, "--json")
+    assert code == 0
+    conclusion = json.loads(out)["conclusion"]
+    assert re.search(
+        r"cost_usd \d{2,3},\d{3} \(on the front from \d{2,3},\d{3}, the best", conclusion
+    )
+    assert "e+" not in conclusion
 
 
 def test_what_is_traded_is_said(cloudarena, study):

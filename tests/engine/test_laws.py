@@ -10,18 +10,15 @@ from scipy import stats
 from scipy.special import ndtri
 
 from cloudarena.base.errors import SpecError
-from cloudarena.engine.laws import (
+from cloudarena.engine.distributions import (
     Law,
     constant,
-    draw,
-    draw_all,
     exponential,
     log_normal,
-    make_laws,
     mean,
     normal,
-    normal_quantile,
 )
+from cloudarena.engine.laws import draw, draw_all, make_laws, normal_quantile
 
 MIDDLES = (np.arange(100_000) + 0.5) / 100_000
 

@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from cloudarena.base.errors import SpecError
-from cloudarena.engine.laws import draw, make_laws, mean
+from cloudarena.engine.distributions import mean
+from cloudarena.engine.laws import draw, make_laws
 from cloudarena.workloads.faas_devices import (
     DEVICES,
     MIX_NAMES,

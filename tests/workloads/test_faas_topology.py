@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloudarena.base.errors import SpecError
+from cloudarena.engine.distributions import constant, mean
 from cloudarena.engine.flows import join, make_flows
 from cloudarena.engine.hashing import make_key
-from cloudarena.engine.laws import constant, mean
 from cloudarena.workloads.faas_devices import draw_devices
 from cloudarena.workloads.faas_layouts import (
     TOPOLOGIES,

@@ -78,6 +78,7 @@ class KernelRun(Run[DecisionT]):
             raise CloudarenaError("the run was interrupted within its policy and cannot go on")
         if self._status is None:
             self._status = self._act(tuple(0 for _ in self.action_types))
+            self.parts.clear()
         return self._status == DECIDE
 
     def take(self, action: Any) -> None:

@@ -178,8 +178,8 @@ class Optimization:
             means = selection.front.mean[:, k] * objective.sign
             best, worst = (means.min() * objective.sign, means.max() * objective.sign)
             parts.append(
-                f"{objective.name} {selection.estimates.mean[place, k]:.4g} "
-                f"(on the front from {best:.4g}, the best, to {worst:.4g})"
+                f"{objective.name} {_digits(selection.estimates.mean[place, k])} "
+                f"(on the front from {_digits(best)}, the best, to {_digits(worst)})"
             )
         return f"It trades one objective for another: {', '.join(parts)}."
 
@@ -196,3 +196,8 @@ class Optimization:
             f"{needed}: {self.saving:.3g} times as many. How sure the choice is says only the "
             "claim."
         )
+
+
+def _digits(value: float) -> str:
+    """Four digits, or all before the point: ``0.1234``, ``170,832``."""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"

@@ -80,7 +80,7 @@
     if (zeroLine || all.length === 0) all.push(0);
     const low = Math.min(...all), high = Math.max(...all);
     const air = (high - low) * 0.07 || Math.abs(high) * 0.1 || 1;
-    return { min: low - air, max: high + air };
+    return { min: all.every((value) => value === 0) && !zeroLine ? -0.07 : low - air, max: high + air };
   }
 
   function tooltipText(name, estimate, extra, level) {
@@ -126,12 +126,13 @@
   function timeOption(timeline) {
     const shared = timeline.lines[0].x;
     const ends = timeline.lines.flatMap(({ x }) => (x ? [x[0], x[x.length - 1]] : []));
-    const first = Math.min(...ends), last = Math.max(...ends);
+    const first = Math.min(...ends), last = Math.max(...ends), begin = first > 0 && first < 0.2 * last ? 0 : first;
     const series = timeline.lines.map((line) => {
       const k = data.policies.indexOf(line.policy);
       const x = line.x || shared;
       return {
         type: "line", name: line.policy, showSymbol: false, sampling: "none",
+        step: timeline.mean_of === 1 && "end",
         lineStyle: { width: 1.6, color: policyColour(k), type: DASHES[turn(k)] },
         itemStyle: { color: policyColour(k) }, emphasis: { disabled: true },
         data: line.y.map((y, i) => [x[i], y]),
@@ -149,9 +150,9 @@
       grid: { left: 56, right: 18, top: 12, bottom: 84, outerBoundsMode: "none" },
       xAxis: {
         type: "value", name: timeline.x_unit, nameLocation: "middle", nameGap: 24,
-        min: first > 0 && first < 0.02 * last ? 0 : first, max: last,
+        min: begin, max: last,
         nameTextStyle: { color: theme.muted },
-        axisLabel: { color: theme.muted, formatter: tick, showMaxLabel: false, hideOverlap: true },
+        axisLabel: { color: theme.muted, formatter: tick, showMinLabel: begin === 0, showMaxLabel: false, hideOverlap: true },
         splitLine: { show: false },
         axisLine: { show: true, lineStyle: { color: theme.line } },
       },
@@ -181,6 +182,22 @@
      magnitude the axis is logarithmic, or one bad policy would push all others into a corner. */
   const WIDE = 20;
   const isWide = (means) => Math.min(...means) > 0 && Math.max(...means) > WIDE * Math.min(...means);
+  /* Where each mean is on its axis, from 0 to 1. */
+  function placed(estimates, type) {
+    const at = estimates.map(({ mean }) => (mean === null ? null : type === "log" ? Math.log(mean) : mean));
+    const there = at.filter((value) => value !== null), low = Math.min(...there), span = Math.max(...there) - low || 1;
+    return at.map((value) => (value === null ? null : (value - low) / span));
+  }
+  /* The words beside marks: of those that would be written over each other, the rightmost has the names of all. */
+  function markNames(across, up) {
+    const order = across.map((x, k) => k).filter((k) => across[k] !== null && up[k] !== null).sort((a, b) => across[b] - across[a]);
+    const groups = new Map();
+    order.forEach((k) => {
+      const first = [...groups.keys()].find((j) => across[j] - across[k] < 0.08 && Math.abs(up[j] - up[k]) < 0.06);
+      groups.set(first ?? k, [...(groups.get(first ?? k) ?? []), label(data.policies[k])]);
+    });
+    return new Map([...groups].map(([k, together]) => [k, together.join(", ")]));
+  }
   function tradeOffOption(pair) {
     const onAxis = (estimates) => {
       const means = estimates.map(({ mean }) => mean).filter((mean) => mean !== null), wide = isWide(means);
@@ -190,6 +207,7 @@
     };
     const [across, xType] = onAxis(metrics.get(pair.x).estimates);
     const [up, yType] = onAxis(metrics.get(pair.y).estimates);
+    const names = markNames(placed(across, xType), placed(up, yType));
     const line = (data, colour) => ({
       type: "line", data, silent: true, symbol: "none", z: 2, lineStyle: { color: colour, width: 1.5 },
     });
@@ -203,10 +221,9 @@
       if (x === null || y === null) return;
       if (across[k].low !== null && across[k].high !== null) series.push(line([[across[k].low, y], [across[k].high, y]], colour));
       if (up[k].low !== null && up[k].high !== null) series.push(line([[x, up[k].low], [x, up[k].high]], colour));
-      const words = { show: true, formatter: label(name), position: "right", color: theme.text, fontSize: 12 };
+      const words = { show: names.has(k), formatter: names.get(k), position: "right", color: theme.text, fontSize: 12 };
       series.push({
         type: "scatter", name, symbol: SHAPES[turn(k)], symbolSize: 12, z: 4, data: [[x, y]], label: words,
-        labelLayout: { hideOverlap: false, moveOverlap: "shiftY" },
         itemStyle: isOut(name) ? { color: theme.surface, borderColor: colour, borderWidth: 2, opacity: 1 }
           : { color: colour, borderColor: theme.surface, borderWidth: 1, opacity: 1 },
       });

@@ -35,13 +35,14 @@
       splitLine: { lineStyle: { color: theme.line } }, axisLine: { show: false },
     });
     const named = chart.series.length > 1 && chart.series.length <= MOST_NAMED;
+    const last = Math.max(...chart.series.flatMap(({ x }) => x.filter((v) => v !== null)).concat(1).map((v) => textWidth(tick(v))).slice(0, 500));
     const labels = Math.max(...chart.series.flatMap(({ y }) => y.filter((v) => v !== null)).concat(1).map((v) => textWidth(tick(v))).slice(0, 500));
     return {
       animation: false,
       textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: theme.text },
       legend: { show: named, top: 0, left: 0, itemWidth: 18, itemHeight: 9, itemGap: 12, type: "scroll",
         textStyle: { color: theme.muted, width: 260, overflow: "truncate" }, pageTextStyle: { color: theme.muted } },
-      grid: { left: Math.min(90, labels + 34), right: 20, top: named ? 34 : 12, bottom: 44, outerBoundsMode: "none" },
+      grid: { left: Math.min(90, labels + 34), right: Math.max(20, last / 2 + 4), top: named ? 34 : 12, bottom: 44, outerBoundsMode: "none" },
       xAxis: { ...axis(chart.x, null, chart.x_log), scale: !chart.x_from_zero, nameGap: 26 },
       yAxis: { ...axis(chart.y, chart.y_range, chart.y_log), nameGap: Math.min(72, labels + 16) },
       tooltip: {

@@ -23,10 +23,7 @@ def kinds() -> dict[str, Kind]:
     found: dict[str, Kind] = {}
     names = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
     for name in names:
-        try:  # TRANSITION: kinds that are not converted yet
-            found[name] = importlib.import_module(f"{__name__}.{name}").KIND
-        except Exception:
-            continue
+        found[name] = importlib.import_module(f"{__name__}.{name}").KIND
     for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
         kind = entry.load()
         if not isinstance(kind, Kind):

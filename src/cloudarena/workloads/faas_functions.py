@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cloudarena.base.errors import SpecError, check_choice, nearest
-from cloudarena.engine.laws import Law, log_normal
+from cloudarena.engine.distributions import Law, log_normal
 from cloudarena.workloads.faas_devices import Accelerator, device_named
 from cloudarena.workloads.faas_figures import (
     EXECUTION_TIMES,

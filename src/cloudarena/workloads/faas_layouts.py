@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cloudarena.base.errors import SpecError, check_choice, nearest
-from cloudarena.engine.laws import Law, constant
+from cloudarena.engine.distributions import Law, constant
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.faas_devices import DEVICES
 from cloudarena.workloads.faas_topology import (

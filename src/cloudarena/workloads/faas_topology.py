@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloudarena.base.errors import SpecError
 from cloudarena.engine.compiled import lean
+from cloudarena.engine.distributions import Law, log_normal, mean
 from cloudarena.engine.hashing import uniform
-from cloudarena.engine.laws import Law, Laws, draw, log_normal, make_laws, mean
+from cloudarena.engine.laws import Laws, draw, make_laws
 from cloudarena.workloads.faas_devices import device_named
 
 NONE, UNREACHED = -1, -2

@@ -33,7 +33,7 @@ from cloudarena.base.errors import TraceError
 from cloudarena.workloads.columns import read_batches
 from cloudarena.workloads.job_graph import parent_lists, task_levels
 from cloudarena.workloads.job_names import edges_by_name
-from cloudarena.workloads.jobs import JobWorkload, assemble
+from cloudarena.workloads.jobs import TERMINATED, JobWorkload, assemble
 
 NAMES = (
     "task_name",
@@ -60,8 +60,8 @@ TYPES = {
 NUMBERS = tuple(name for name, kind in TYPES.items() if kind == pa.float64())
 KEPT = ("task_name", "job_name", *NUMBERS)
 
-STATUS = "Terminated"
-"""The status of tasks that ran to their end."""
+STATUS = TERMINATED
+"""The status of the tasks that are taken by default."""
 
 
 class Reading(NamedTuple):

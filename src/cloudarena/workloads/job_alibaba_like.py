@@ -29,7 +29,6 @@ duration is a mean of whole seconds over the instances, as in the list. There ar
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.engine.streams import stream
@@ -116,6 +115,7 @@ def alibaba_like(jobs: int, seed: int, rate: float = 1.0) -> JobWorkload:
 
     Memory is a share of a machine; cpus are cores, of which the list's machines have 64.
     """
+    import pyarrow as pa
     from scipy.special import ndtr
 
     check_parameters(jobs, rate=rate)

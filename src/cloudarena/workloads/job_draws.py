@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.base.errors import SpecError
@@ -30,6 +29,8 @@ def single_task_jobs(
     gang: NDArray[np.bool_] | None = None,
 ) -> JobWorkload:
     """Jobs of one task each, numbered from 1, in order of submission, the first at 0 s."""
+    import pyarrow as pa
+
     none = np.zeros(len(submit))
     return assemble(
         job_ids=pa.array(np.arange(1, len(submit) + 1)),

@@ -25,7 +25,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.engine.streams import stream
@@ -59,6 +58,8 @@ class Template(NamedTuple):
 
 def tpch_like(jobs: int, seed: int, mean_gap: float = MEAN_GAP) -> JobWorkload:
     """Draws ``jobs`` jobs that arrive ``mean_gap`` seconds apart on average."""
+    import pyarrow as pa
+
     check_parameters(jobs, mean_gap=mean_gap)
     rng = stream(seed, "workload")
     templates = [_template(rng) for _ in range(TEMPLATES)]

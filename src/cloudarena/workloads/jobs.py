@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.workloads.job_graph import circle, parent_lists, task_levels
+
+if TYPE_CHECKING:  # specs are validated without Arrow
+    import pyarrow as pa
 
 RESOURCES = ("cpu", "memory", "disk", "gpu")
 """What an instance holds while it runs, in the order of the demand's columns."""
@@ -26,6 +27,8 @@ MOST_INSTANCES = 10**10
 """The instances of a whole workload: more would run for hours, however fast."""
 MOST_JOBS = 10**7
 """The jobs that a generator draws: more need hundreds of gigabytes."""
+TERMINATED = "Terminated"
+"""The status of tasks that ran to their end, in Alibaba's trace of 2018."""
 
 
 class JobWorkload(NamedTuple):
@@ -115,11 +118,11 @@ def assemble(
     gang = np.zeros(tasks, np.bool_) if gang is None else gang
     user = np.zeros(jobs, np.int64) if user is None else user
     workload = JobWorkload(
-        job_ids=job_ids.take(pa.array(by_submission)),
+        job_ids=job_ids.take(by_submission),
         submit=np.asarray(submit, np.float64)[by_submission] - begin,
         user=np.asarray(user, np.int64)[by_submission],
         first_task=first_task,
-        task_ids=task_ids.take(pa.array(by_job)),
+        task_ids=task_ids.take(by_job),
         instances=np.asarray(instances, np.int64)[by_job],
         demand=np.asarray(demand, np.float64)[by_job],
         duration=duration[by_job],
@@ -307,6 +310,9 @@ def describe(workload: JobWorkload) -> dict[str, Any]:
 
 def tidy_ids(ids: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Ids as whole numbers if all are plainly such (``7``, but not ``007``), else as text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     values = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)

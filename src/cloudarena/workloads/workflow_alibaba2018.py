@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from cloudarena.base.errors import SpecError
-from cloudarena.workloads.job_alibaba2018 import STATUS, load_alibaba2018
-from cloudarena.workloads.jobs import RESOURCES, JobWorkload, slice_jobs
+from cloudarena.workloads.jobs import RESOURCES, TERMINATED, JobWorkload, slice_jobs
 from cloudarena.workloads.workflow_template import MOST_OPERATIONS
 from cloudarena.workloads.workflows import SINGLE_CORE_SPEED, WorkflowWorkload, check_workload
 
@@ -45,7 +44,7 @@ def not_told(
 
 def load_alibaba2018_workflows(
     path: Path,
-    status: str | None = STATUS,
+    status: str | None = TERMINATED,
     offset: int = 0,
     workflows: int | None = None,
     workers: int = WORKERS,
@@ -63,6 +62,8 @@ def load_alibaba2018_workflows(
         machine_memory_mb: the memory of a machine of the trace.
         single_core_speed: operations that a core does in a second.
     """
+    from cloudarena.workloads.job_alibaba2018 import load_alibaba2018  # which needs Arrow
+
     jobs = slice_jobs(load_alibaba2018(path, status), offset, workflows)
     return workflows_of_jobs(jobs, workers, machine_memory_mb, single_core_speed, str(path))
 

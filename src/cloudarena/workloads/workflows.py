@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from cloudarena.base.errors import TraceError
 from cloudarena.workloads.job_graph import circle, task_levels
 from cloudarena.workloads.jobs import LONGEST_TIME, tidy_ids
-from cloudarena.workloads.workflow_paths import critical_path_s, function_seconds
 from cloudarena.workloads.workflow_template import (
     MOST_BYTES,
     WorkflowTemplate,
     function_rules,
     offsets,
 )
+
+if TYPE_CHECKING:  # specs are validated without Arrow
+    import pyarrow as pa
 
 SINGLE_CORE_SPEED = 1_000_000_000
 """Operations that a core does in a second, where nobody says otherwise."""
@@ -76,6 +77,8 @@ def lay_out(
         which: the template of each workflow, by number.
         workflow_ids: what the workflows are called; 0, 1, ... as they stand by default.
     """
+    import pyarrow as pa
+
     arrival, template = np.asarray(arrivals, np.float64), np.asarray(which, np.int64)
     _check_arrivals(arrival, template, len(templates))
     order = np.argsort(arrival, kind="stable")
@@ -190,6 +193,8 @@ def describe(
     ``runtime_total_s`` is the time of all functions, each alone on enough cores;
     ``core_seconds`` all work there is; a critical path is without transfers.
     """
+    from cloudarena.workloads.workflow_paths import critical_path_s, function_seconds  # compiled
+
     workflows, functions = len(workload.arrival), len(workload.computation)
     levels = task_levels(workload.first_parent, workload.parents)
     depth = np.maximum.reduceat(levels, workload.first_function[:-1]) + 1

@@ -22,7 +22,7 @@ def function(seconds: float = 1.0, rate: float = 1.0, **changes: Any) -> dict[st
     }
     return {
         "name": "f",
-        "requests": {"kind": "constant", "rate": rate},
+        "requests": {"source": "constant", "rate": rate},
         "image": image,
         "start_s": 0.0,
         **{f"{phase}_cores": 0.0 for phase in ("pull", "start", "setup")},

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from cloudarena.engine.hashing import make_key, uniform
-from cloudarena.scenarios.faas.build_network import build_ground
-from cloudarena.scenarios.faas.transfers import latency_key
+from cloudarena.scenarios.faas.build.network import build_ground
+from cloudarena.scenarios.faas.kernel.transfers import latency_key
 from cloudarena.workloads.faas_devices import DEVICES
 from cloudarena.workloads.faas_topology import draw_latency, find_routes
 

@@ -204,8 +204,8 @@ def test_requests_of_azure_2019_arrive_in_their_minutes(tmp_path):
         lines.append(",".join(["o", "a", name, "http", *row]))
     path = tmp_path / "day.csv"
     path.write_text("\n".join(lines) + "\n")
-    two = [function(0.01, name=name, requests={"kind": "none"}) for name in "fg"]
-    trace = {"kind": "azure-2019", "path": str(path)}
+    two = [function(0.01, name=name, requests={"source": "none"}) for name in "fg"]
+    trace = {"source": "azure-2019", "path": str(path)}
     result = simulate(scenario(*two, duration_s=300, trace=trace), record="full")
     arrived = [
         (name, int(time // 60) + 1)
@@ -223,8 +223,8 @@ def test_requests_of_azure_2019_arrive_in_their_minutes(tmp_path):
 def test_requests_of_azure_2021_arrive_when_they_began(tmp_path):
     path = tmp_path / "invocations.csv"
     path.write_text("app,func,end_timestamp,duration\nA,x,10.5,0.5\nA,x,11,2\nA,y,30,1\n")
-    two = [function(0.1, name=name, requests={"kind": "none"}) for name in "fg"]
-    trace = {"kind": "azure-2021", "path": str(path)}
+    two = [function(0.1, name=name, requests={"source": "none"}) for name in "fg"]
+    trace = {"source": "azure-2021", "path": str(path)}
     result = simulate(scenario(*two, trace=trace), record="full")
     assert column(result, "invocations", "function") == ["f", "f", "g"]
     assert column(result, "invocations", "arrival_s") == [0.0, 1.0, 20.0]

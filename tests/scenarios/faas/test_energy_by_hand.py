@@ -6,6 +6,7 @@ from tests.scenarios.faas.cases import MB_S, column, function, scenario
 
 import cloudarena
 from cloudarena import simulate
+from cloudarena.scenarios.faas.state import Priority
 from cloudarena.workloads.faas_functions import resource_use
 
 NIC_MB_S = 125.0
@@ -50,7 +51,7 @@ def test_replicas_that_wait_for_one_pull_claim_its_core_once():
 def test_a_pull_that_nobody_waits_for_is_given_up_with_what_it_has_used():
     rule = {"by": "average-requests", "minimum": 0, "start": 1, "interval_s": 20, "maximum": 1}
     image = {"image_mb": 50 * MB_S}
-    work = cold(image=image, scaling=rule, requests={"kind": "none"})
+    work = cold(image=image, scaling=rule, requests={"source": "none"})
     later = {**work, "name": "g", "scaling": {"minimum": 1}}
     result = simulate(scenario(work, later))
     # The first function has no requests and goes at 20 s; the other has an image of its own.
@@ -65,7 +66,7 @@ def test_a_pull_that_nobody_waits_for_is_given_up_with_what_it_has_used():
 def test_cold_starts_slow_down_what_executes():
     # One invocation takes all of the CPU; a start of 8 s claims a quarter from 4 s on.
     busy = function(10.0, rate=0.001, image={"use": {"cpu": 1.0}}, memory_bound=0.0)
-    starts = cold(name="g", start_s=8.0, requests={"kind": "none"})
+    starts = cold(name="g", start_s=8.0, requests={"source": "none"})
     result = simulate(scenario(busy, starts, scheduler={"delay_s": 0.0}))
     # At 1 / 1.25 for 8 s, 6.4 s of work are done; the rest takes 3.6 s.
     assert column(result, "invocations", "finish_s") == pytest.approx([11.6])
@@ -133,7 +134,7 @@ def test_the_tpu_draws():
             "duration_s": 100,
             "devices": {"types": {"coral": 1}},
             "functions": [
-                {"name": "mobilenet-inference", "requests": {"kind": "constant", "rate": 0.1}}
+                {"name": "mobilenet-inference", "requests": {"source": "constant", "rate": 0.1}}
             ],
         }
     )
@@ -235,7 +236,7 @@ def test_contention_counts_workers():
     run = scenario(wide, narrow, more, devices={"types": {"nuc": 2}}).start(0)
     run.apply(0)
     run.apply(1)
-    scores = run.decision.scores[cloudarena.scenarios.faas.names.CONTENTION]
+    scores = run.decision.scores[Priority.CONTENTION]
     assert scores.tolist() == [0.0, 10.0]  # loads of 4.1 and 0.4
 
 

@@ -12,7 +12,7 @@ import cloudarena
 from cloudarena import simulate
 from cloudarena.base.errors import PolicyError, SpecError
 from cloudarena.scenarios.faas import sources
-from cloudarena.scenarios.faas.responses import Responses
+from cloudarena.scenarios.faas.metrics.responses import Responses
 from cloudarena.testing import check_policy
 
 SMALL = {"duration_s": 90, "devices.count": 30}
@@ -82,7 +82,7 @@ def test_responses_come_from_the_replica_that_served():
     often = {"by": "average-requests", "threshold": 0.5, "minimum": 0, "interval_s": 3}
     work = function(1.0, workers=2, scaling=often, response_kb=5000)
     both = (
-        {**work, "requests": {"kind": "sine", "mean": 3, "period_s": 40}},
+        {**work, "requests": {"source": "sine", "mean": 3, "period_s": 40}},
         {**work, "name": "g"},
     )
     spec = scenario(
@@ -112,7 +112,7 @@ def test_responses_come_from_the_replica_that_served():
         ({"functions[0].scaling": {"by": "queue-length", "interval_s": 1e-7}}, "interval_s: 1e-07"),
         ({"sample_s": 1e-9}, "sample_s: 1e-09 is not allowed: at least duration_s / 10,000,000"),
         (
-            {"functions[0].requests": {"kind": "bursts", "rate": 1, "burst_seconds": 1e-9}},
+            {"functions[0].requests": {"source": "bursts", "rate": 1, "burst_seconds": 1e-9}},
             r"functions\[0\].requests.burst_seconds: 1e-09 is not allowed",
         ),
         ({"topology": {"kind": "industrial-iot", "cells": 10**9}}, "cells: 1000000000 is not"),
@@ -153,7 +153,7 @@ def test_responses_come_from_the_replica_that_served():
         ({"functions[0].start_cores": 1e300}, "start_cores: .* is not allowed: at most"),
         ({"scheduler.horizon_s": 0}, "horizon_s: 0 is not allowed: more than 0"),
         (
-            {"functions[0].requests": {"kind": "bursts", "rate": 1, "burst_seconds": 1e308}},
+            {"functions[0].requests": {"source": "bursts", "rate": 1, "burst_seconds": 1e308}},
             r"burst_seconds: 1e\+308 is not allowed: at most",
         ),
         ({"devices.types": {}}, r"devices.types: {} is not allowed: at least 1"),
@@ -331,7 +331,7 @@ def test_both_speeds_agree_on_all_that_is_metered(policy):
 def test_a_run_says_how_much_memory_it_needs():
     spec = scenario(function(rate=1000.0), duration_s=1e6, sample_s=1e3)
     assert spec.memory_needs("none") == (24e9, "requests: 1e+09")  # gaps are held as a whole
-    poisson = {"functions[0].requests.kind": "poisson"}
+    poisson = {"functions[0].requests.source": "poisson"}
     streamed = cloudarena.load(spec.model_dump(mode="json", exclude_none=True), poisson)
     assert streamed.memory_needs("none")[0] < 1e8  # window by window
     needed, why = streamed.memory_needs("full")

@@ -34,7 +34,7 @@ def functions(draw, name):
     )
     return {
         "name": name,
-        "requests": {"kind": "poisson", "rate": draw(st.sampled_from([0.2, 1.0]))},
+        "requests": {"source": "poisson", "rate": draw(st.sampled_from([0.2, 1.0]))},
         "image": {
             "execution": law,
             "use": {"cpu": draw(st.sampled_from([0.1, 0.6]))},

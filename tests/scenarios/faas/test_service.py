@@ -9,8 +9,9 @@ from tests.scenarios.faas.cases import column, function, scenario
 import cloudarena
 from cloudarena import simulate
 from cloudarena.base.measures import AtLeast
-from cloudarena.scenarios.faas.observe import REWARDS, FaasObserver
-from cloudarena.scenarios.faas.responses import Responses
+from cloudarena.scenarios.faas import KIND
+from cloudarena.scenarios.faas.metrics.responses import Responses
+from cloudarena.scenarios.faas.observe import FaasObserver
 
 SMALL = {"duration_s": 60, "devices.count": 30}
 
@@ -39,7 +40,7 @@ def test_all_that_was_left_undone_counts():
     assert rejecting["unserved_share"] == 1.0
     impatient = simulate(scenario(function(3.0, timeout_s=4.0), duration_s=10)).metrics
     assert impatient["unserved_share"] == 0.9  # five given up, four unfinished, one answered
-    none = simulate(scenario(function(requests={"kind": "none"}))).metrics
+    none = simulate(scenario(function(requests={"source": "none"}))).metrics
     assert none["unserved_share"] == 0.0
     assert math.isnan(none["response_mean_s"])
 
@@ -77,6 +78,9 @@ def test_times_that_were_counted_are_estimated_alike():
     assert counted.times_s(ended[3000:], waited, function=0) == found
 
 
+REWARDS = [metric.name for metric in KIND.metrics if metric.better is not None]
+
+
 @pytest.mark.parametrize("reward", REWARDS)
 def test_no_reward_is_for_doing_nothing(reward):
     spec = cloudarena.load("faas/edge-energy", SMALL)
@@ -110,10 +114,10 @@ def test_all_who_waited_for_room_get_a_replica_when_it_comes(tmp_path):
     path.write_text("inter_arrival_s\n60\n10\n10\n10\n")
     wide = {"cpu_millicores": 4000}
     until = {"by": "average-requests", "minimum": 0, "start": 1, "interval_s": 100, "maximum": 1}
-    first = function(name="g", requests={"kind": "none"}, image=wide, scaling=until)
+    first = function(name="g", requests={"source": "none"}, image=wide, scaling=until)
     work = function(
         10.0,
-        requests={"kind": "recorded", "path": str(path)},
+        requests={"source": "recorded", "path": str(path)},
         image={"use": {"cpu": 0.25}},
         scaling={"by": "per-request", "minimum": 0, "maximum": 10},
         start_s=2.0,
@@ -187,7 +191,7 @@ def drawn(spec):
 @pytest.mark.parametrize("topology", ["none", "industrial-iot"])
 def test_the_order_of_functions_changes_no_draw(topology):
     image = {"execution": {"law": "exponential", "mean_s": 0.4}, "cpu_millicores": 500}
-    poisson = {"kind": "poisson", "rate": 2.0}
+    poisson = {"source": "poisson", "rate": 2.0}
     three = [function(name=name, requests=poisson, image=image, workers=9) for name in "fgh"]
     for work in three:
         del work["start_s"]
@@ -205,3 +209,13 @@ def test_the_order_of_functions_changes_no_draw(topology):
     without = drawn(scenario(three[0], three[2], **changes))
     if topology == "none":
         assert without == {key: row for key, row in expected.items() if key[0] != "g"}
+
+
+def test_metrics_are_those_of_now_also_at_the_first_decision():
+    rule = {"by": "per-request", "minimum": 0, "maximum": 4}
+    poisson = {"source": "poisson", "rate": 0.01}
+    spec = scenario(function(requests=poisson, scaling=rule), duration_s=1000)
+    looked_at, other = spec.start(0), spec.start(0)
+    assert looked_at.metrics()["energy_wh"] == 0.0
+    assert looked_at.decision.now == other.decision.now > 0.0
+    assert looked_at.metrics()["energy_wh"] == other.metrics()["energy_wh"] > 0.0

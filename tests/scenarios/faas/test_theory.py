@@ -12,7 +12,7 @@ SEEDS = 12
 
 def queue(servers, **changes):
     image = {"execution": {"law": "exponential", "mean_s": 1.0}}
-    requests = {"kind": "poisson", "rate": 0.75 * servers}
+    requests = {"source": "poisson", "rate": 0.75 * servers}
     return scenario(
         function(image=image, workers=servers, requests=requests, **changes),
         duration_s=20_000,

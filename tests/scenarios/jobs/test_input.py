@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import cloudarena
 from cloudarena.base.errors import CloudarenaError, InvalidAction, PolicyError, SpecError
 from cloudarena.contract import Result
-from cloudarena.scenarios.jobs import policy
+from cloudarena.scenarios.jobs import POLICIES
 
 from .cases import Spec, specs
 from .clusters import cluster, column, job, outage, play, starts, task
@@ -195,7 +195,7 @@ NEEDS_ESTIMATES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", list(policy))
+@pytest.mark.parametrize("name", list(POLICIES))
 def test_only_policies_that_need_no_durations_run_without_them(name: str) -> None:
     spec = cluster(job(task(3, instances=3), task(1, parents=["task-1"])), known=[])
     if name in NEEDS_ESTIMATES:
@@ -235,10 +235,10 @@ def test_an_action_that_is_not_allowed_changes_nothing(action: Any) -> None:
     assert run.now == 0
     for old, new in zip(state, (decision.tasks.waiting, decision.machines.free), strict=True):
         assert (old == new).all()
-    run.play(policy.resolve("first-fit"))
+    run.play(POLICIES.resolve("first-fit"))
     expected = cloudarena.load(spec).start()
     expected.apply((0, 1))
-    expected.play(policy.resolve("first-fit"))
+    expected.play(POLICIES.resolve("first-fit"))
     assert run.result().tables["instances"].equals(expected.result().tables["instances"])
 
 
@@ -292,7 +292,7 @@ def assert_same(one: Result, other: Result) -> None:
 @given(
     spec=specs(most_jobs=4),
     form=st.sampled_from(["csv", "parquet"]),
-    name=st.sampled_from(policy.array_names()),
+    name=st.sampled_from(POLICIES.array_names()),
     seed=st.integers(0, 9),
 )
 def test_the_decisions_of_a_run_replay_it(
@@ -348,7 +348,7 @@ def test_a_task_has_one_number_in_decisions_tables_replay_and_messages(tmp_path:
     with pytest.raises(InvalidAction, match=r"task 2 .job 'late', task 'task-1'. is not allowed"):
         run.apply((2, 0))
     run.apply((1, 0))
-    run.play(policy.resolve("first-fit"))
+    run.play(POLICIES.resolve("first-fit"))
     result = run.result()
     names = [
         (row["task_index"], row["job"], row["task"]) for row in result.tables["tasks"].to_pylist()

@@ -11,7 +11,7 @@ import pytest
 import cloudarena
 from cloudarena.base.errors import PolicyError
 from cloudarena.policies import ArrayPolicy
-from cloudarena.scenarios.jobs import policy
+from cloudarena.scenarios.jobs import POLICIES
 
 from .clusters import cluster, job, play, starts, task
 
@@ -34,7 +34,7 @@ def test_an_oracle_sees_the_truth_whatever_the_spec_lets_be_known() -> None:
 
 def test_who_follows_an_oracle_in_one_run_sees_estimates_again() -> None:
     run = cloudarena.load(MISJUDGED).start()
-    oracle, plain = policy.resolve("oracle-sjf"), policy.resolve("sjf")
+    oracle, plain = POLICIES.resolve("oracle-sjf"), POLICIES.resolve("sjf")
     assert oracle(run.decision)[0] == 1  # 2 s
     assert run.decision.tasks.duration.tolist() == [9, 2, 4]
     assert plain(run.decision)[0] == 0  # said to take 1 s
@@ -49,7 +49,7 @@ def user_policy(name: str, needs: str) -> ArrayPolicy:
         def shortest(self, tasks: Any, machines: Any, rng: Any) -> tuple[int, int, int]:
             return int(tasks.ready[np.argmin(tasks.duration[tasks.ready])]), 0, 1
 
-    return ArrayPolicy(name, Mine().shortest, policy.signature, needs=needs)
+    return ArrayPolicy(name, Mine().shortest, POLICIES.signature, needs=needs)
 
 
 def test_true_durations_are_for_oracles_and_where_the_spec_says_so() -> None:
@@ -64,8 +64,8 @@ def test_true_durations_are_for_oracles_and_where_the_spec_says_so() -> None:
 
 
 def test_every_built_in_policy_that_needs_the_truth_says_so_in_its_name() -> None:
-    for name in policy:
-        needs = policy.resolve(name).needs if hasattr(policy.resolve(name), "needs") else ""
+    for name in POLICIES:
+        needs = POLICIES.resolve(name).needs if hasattr(POLICIES.resolve(name), "needs") else ""
         assert needs in ("", "estimates", "durations")
         assert ("oracle" in name) == (needs == "durations"), name
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import cloudarena
 from cloudarena.base.errors import SpecError
 from cloudarena.learn.env import CloudEnv
+from cloudarena.scenarios.jobs import KIND
 
 from .cases import Spec, specs
 from .clusters import cluster, job, outage, places, task
@@ -26,6 +27,7 @@ REWARDS = (
     "task_completion_mean_s",
     "task_slowdown_mean",
 )
+"""Those that never rise: integrals of what is unfinished."""
 SLOTS = 16
 
 BUSY = cluster(
@@ -213,11 +215,25 @@ def test_ten_and_ten_thousand_waiting_instances_look_different() -> None:
         assert (np.abs(observation) <= 1).all()
 
 
-@pytest.mark.parametrize("reward", REWARDS)
+DIRECTED = {one.name: -1.0 if one.better == "lower" else 1.0 for one in KIND.metrics if one.better}
+
+
+@pytest.mark.parametrize("reward", DIRECTED)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_metric_with_a_direction_can_be_earned(reward: str, seed: int) -> None:
+    rewards, info = episode(CloudEnv(BUSY, reward=reward), seed)
+    assert all(np.isfinite(rewards))
+    assert info["metrics"]["unserved_share"] == 0
+    wanted = DIRECTED[reward] * info["metrics"][reward]
+    assert sum(rewards) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("reward", DIRECTED)
 def test_to_leave_work_undone_earns_less_than_any_work(reward: str) -> None:
     # Machine 1 is gone for good at once, so that a policy may wait, and the run ends at once.
-    spec = cluster(job(task(10, instances=3)), job(task(20)), cpu=1, count=2,
-                   outages=[outage(1, 0)])  # fmt: skip
+    sizes = {"memory": 0.5, "disk": 0.5, "gpu": 0.5}
+    spec = cluster(job(task(10, instances=3, **sizes)), job(task(20)), outages=[outage(1, 0)],
+                   machines=[{"cpu": 1, "gpu": 1, "count": 2}])  # fmt: skip
     env = CloudEnv(spec, reward=reward)
     earned = {}
     for name in ("lazy", "busy"):
@@ -229,7 +245,7 @@ def test_to_leave_work_undone_earns_less_than_any_work(reward: str) -> None:
             assert np.isfinite(value)
             earned[name] += float(value)
     assert info["metrics"]["unserved_share"] == 0
-    assert earned["busy"] == pytest.approx(-info["metrics"][reward])
+    assert earned["busy"] == pytest.approx(DIRECTED[reward] * info["metrics"][reward])
     assert earned["lazy"] < earned["busy"]
 
 

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 import cloudarena
 from cloudarena.base.measures import AtLeast
 from cloudarena.contract import Result
-from cloudarena.scenarios.jobs import policy
-from cloudarena.scenarios.jobs.conservative import ConservativeBackfilling
+from cloudarena.scenarios.jobs import POLICIES
+from cloudarena.scenarios.jobs.policies import ConservativeBackfilling
 
 from . import reference
 from .cases import Spec, specs
 from .clusters import cluster, column, job, task
 from .reference import RESOURCES, Cluster
 
-BUILT_IN = list(policy)
-COMPILED = policy.array_names()
+BUILT_IN = list(POLICIES)
+COMPILED = POLICIES.array_names()
 LAWS = st.builds(
     lambda up, down, shape: {"mtbf_s": up, "mttr_s": down, "shape": shape},
     st.sampled_from([20, 100]),
@@ -244,7 +244,7 @@ def test_every_run_is_sound_in_thousands_of_cases(name: str, spec: Spec, seed: i
 def test_a_run_repeats_itself_stepped_and_compiled(spec: Spec, name: str, seed: int) -> None:
     compiled = cloudarena.simulate(spec, name, seed)
     run = cloudarena.load(spec).start(seed)
-    built_in = policy.resolve(name)
+    built_in = POLICIES.resolve(name)
     while (decision := run.decision) is not None:
         run.apply(built_in(decision))
     stepped = run.result()

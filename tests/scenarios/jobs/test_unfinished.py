@@ -10,7 +10,7 @@ import pytest
 import cloudarena
 from cloudarena.base.errors import InvalidAction
 from cloudarena.base.measures import AtLeast
-from cloudarena.scenarios.jobs.metrics import HIGHLIGHTS
+from cloudarena.scenarios.jobs import KIND
 
 from .clusters import cluster, job, outage, play, starts, task
 
@@ -37,8 +37,8 @@ def test_who_finishes_half_of_the_jobs_does_not_look_better() -> None:
 
 
 def test_what_is_left_stands_first_in_the_short_table() -> None:
-    assert HIGHLIGHTS[0] == "unserved_share"
-    assert {"wait_mean_s", "wait_p95_s", "bounded_slowdown_mean"} < set(HIGHLIGHTS)
+    assert KIND.highlights[0] == "unserved_share"
+    assert {"wait_mean_s", "wait_p95_s", "bounded_slowdown_mean"} < set(KIND.highlights)
 
 
 def test_where_nothing_finished_there_are_bounds_and_no_zeros() -> None:

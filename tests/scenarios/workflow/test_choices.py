@@ -10,7 +10,7 @@ import pytest
 import cloudarena
 from cloudarena.contract import Result
 from cloudarena.engine.streams import stream
-from cloudarena.scenarios.workflow import WorkflowScenario, policy
+from cloudarena.scenarios.workflow import POLICIES, WorkflowScenario
 
 from .clusters import HOUR_OPERATIONS, chain, column, flow, fn, rows, server, toy
 
@@ -30,7 +30,7 @@ def nodes_of(scenario: WorkflowScenario, result: Result) -> list[int]:
 
 
 def test_all_policies_are_tested_here() -> None:
-    assert list(policy) == [
+    assert list(POLICIES) == [
         "random",
         "round-robin",
         "least-loaded",
@@ -45,7 +45,7 @@ def test_all_policies_are_tested_here() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", policy.array_names())
+@pytest.mark.parametrize("name", POLICIES.array_names())
 def test_the_smallest_option_that_is_enough_is_allocated(name: str) -> None:
     needs = (1, 128, 129, 256, 1000, 1024, 1025, 8192)
     scenario = toy(flow(*(fn(1000, need) for need in needs)))
@@ -260,7 +260,7 @@ def test_heft_gives_a_function_as_many_cores_as_it_has_threads() -> None:
     assert places(scenario, "heft") == [0, 0, 1]
 
 
-@pytest.mark.parametrize("name", list(policy))
+@pytest.mark.parametrize("name", list(POLICIES))
 def test_every_policy_takes_what_there_is_on_one_node(name: str) -> None:
     scenario = toy(chain(fn(1000, 5000, 9), fn(1000)), flow(fn(500)))
     result = cloudarena.simulate(scenario, name)

@@ -17,10 +17,10 @@ import pytest
 import cloudarena
 from cloudarena.base.errors import CloudarenaError, InvalidAction, SpecError
 from cloudarena.scenarios.workflow import (
+    POLICIES,
     Function,
     Nodes,
     WorkflowRun,
-    policy,
 )
 
 from .clusters import chain, column, flow, fn, play, scripted, server, spec_of, toy
@@ -270,7 +270,7 @@ def test_after_the_end_no_action_is_allowed() -> None:
     with pytest.raises(InvalidAction, match="ended"):
         run.apply((1, 16))
     assert shown(run) == before
-    run.play(policy.resolve("random"))
+    run.play(POLICIES.resolve("random"))
     assert shown(run) == before
 
 
@@ -293,7 +293,7 @@ def test_a_wrong_action_of_a_compiled_policy_changes_nothing(
     run = busy_run()
     before = shown(run) if looked else None
     with pytest.raises(InvalidAction, match=words):
-        run.play(policy.resolve(wrong))
+        run.play(POLICIES.resolve(wrong))
     assert before is None or shown(run) == before
     run.apply((1, 16))
     good = busy_run()
@@ -398,7 +398,7 @@ def test_a_replay_may_be_in_any_order(tmp_path: Path) -> None:
     ("lines", "words"),
     [
         ("0,0,s,0,0,1\n0,1,s,1,1,1\n", "has no placement for function 0 of workflow 1"),
-        ("0,0,s,0,0,1\n0,0,s,0,0,2\n", "line 3: function: 0 stands twice"),
+        ("0,0,s,0,0,1\n0,0,s,0,0,2\n", "line 3: function: 0 is a duplicate"),
         ("0,0,s,0,0,1\n2,0,s,0,0,1\n", "line 3: workflow: '2' is not in the workload"),
         ("a,0,s,0,0,1\n", "line 2: workflow: 'a' is not in the workload"),
         ("0,0,t,0,0,1\n", "line 2: server_type 't', server 0, numa_node 0 is not in the cluster"),

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import cloudarena
 from cloudarena.contract import InvalidAction
-from cloudarena.scenarios.workflow.heft import Heft
-from cloudarena.scenarios.workflow.timetable import (
-    EACH_WHEN_READY,
+from cloudarena.scenarios.workflow.policies.heft import Heft
+from cloudarena.scenarios.workflow.policies.timetable import (
     Machines,
     Tasks,
+    Transfer,
     empty_timetable,
     plan_workflow,
     upward_ranks,
@@ -44,7 +44,7 @@ def single_processors(seconds, edges):
     counts = np.bincount([child for child, _, _ in rows], minlength=tasks)
     machines = Machines(
         np.arange(nodes), np.ones(nodes, np.int64), np.ones(nodes, np.int64), np.zeros(nodes),
-        math.inf, 1.0, 1.0, EACH_WHEN_READY,
+        math.inf, 1.0, 1.0, int(Transfer.EACH_WHEN_READY),
     )  # fmt: skip
     ones = np.ones((tasks, nodes), np.int64)
     first = np.concatenate(([0], np.cumsum(counts)))

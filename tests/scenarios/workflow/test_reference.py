@@ -24,12 +24,12 @@ from hypothesis import strategies as st
 import cloudarena
 from cloudarena.contract import InvalidAction, Result
 from cloudarena.scenarios.workflow import (
+    POLICIES,
     WorkflowDecision,
     WorkflowRun,
     WorkflowScenario,
     finish_forecast,
     last_completion,
-    policy,
 )
 
 from . import reference
@@ -76,7 +76,7 @@ def check_decision(decision: WorkflowDecision, question: reference.Question, clo
     assert shown.elapsed == close(now - question.workflow.arrival, now)
     assert shown.remaining_path == close(question.remaining_path)
     assert shown.critical_path == close(question.critical_path)
-    nodes, _, _ = decision.arguments(policy.resolve("random"))
+    nodes, _ = decision.arguments(POLICIES.resolve("random"))
     for place, node in enumerate(question.nodes):
         assert nodes.cores[place] == node.sharing.cores
         assert nodes.memory[place] == node.memory
@@ -320,10 +320,10 @@ def test_kernel_and_reference_agree(case: Case, seed: int, crowding: float) -> N
 
 
 @settings(max_examples=30)
-@given(case=cases(), name=st.sampled_from([name for name in policy if name != "heft"]))
+@given(case=cases(), name=st.sampled_from([name for name in POLICIES if name != "heft"]))
 def test_kernel_and_reference_agree_under_the_built_in_policies(case: Case, name: str) -> None:
     """All but HEFT, whose plan has times in floats: the reference would take them for others."""
-    built_in = policy.resolve(name)
+    built_in = POLICIES.resolve(name)
     spec = case.load()
     if hasattr(built_in, "start"):
         built_in.start(spec, 0)

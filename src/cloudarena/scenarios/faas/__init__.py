@@ -1,21 +1,50 @@
 """Where replicas of functions run, at the edge and in the cloud, and how many there are."""
 
-from cloudarena.scenarios.faas import replay  # noqa: F401 it registers a policy
-from cloudarena.scenarios.faas.policies import policy
-from cloudarena.scenarios.faas.simulation import FaasRun, PlaceDecision, ScaleDecision
-from cloudarena.scenarios.faas.spec import FaasScenario
-from cloudarena.scenarios.faas.state import Nodes, Replica, Scaling
+from typing import TYPE_CHECKING
 
-SCENARIO = FaasScenario
+from cloudarena.base.lazy import exports
+from cloudarena.contract.kind import Kind
+from cloudarena.contract.plot import Plot, TradeOff
 
-__all__ = [
-    "SCENARIO",
-    "FaasRun",
-    "FaasScenario",
-    "Nodes",
-    "PlaceDecision",
-    "Replica",
-    "ScaleDecision",
-    "Scaling",
-    "policy",
-]
+if TYPE_CHECKING:
+    from cloudarena.scenarios.faas.decision import PlaceDecision as PlaceDecision
+    from cloudarena.scenarios.faas.decision import ScaleDecision as ScaleDecision
+    from cloudarena.scenarios.faas.policies import POLICIES as POLICIES
+    from cloudarena.scenarios.faas.run import FaasRun as FaasRun
+    from cloudarena.scenarios.faas.spec import FaasScenario as FaasScenario
+    from cloudarena.scenarios.faas.state import Nodes as Nodes
+    from cloudarena.scenarios.faas.state import Replica as Replica
+    from cloudarena.scenarios.faas.state import Scaling as Scaling
+
+KIND = Kind(
+    name="faas",
+    package=__name__,
+    description="where replicas of functions run, at the edge and in the cloud, and how many",
+    unit_of_work="requests",
+    headline="energy_j_per_invocation",
+    default_policy="spec",
+    example="faas/edge-energy",
+    toy="faas/toy",
+    small={"duration_s": 90},
+    plots=(
+        Plot("Power of all nodes", "power", "time_s", "power_w", "W"),
+        Plot("Invocations that execute", "power", "time_s", "running", "invocations"),
+        Plot("Requests that wait", "power", "time_s", "waiting", "requests"),
+        Plot("Replicas", "power", "time_s", "replicas", "replicas"),
+    ),
+    trade_offs=(
+        TradeOff("Energy against response time", x="response_p95_s", y="energy_j_per_invocation"),
+    ),
+)
+
+__getattr__ = exports(
+    __name__,
+    FaasScenario="spec",
+    PlaceDecision="decision",
+    ScaleDecision="decision",
+    FaasRun="run",
+    Nodes="state",
+    Replica="state",
+    Scaling="state",
+    POLICIES="policies",
+)

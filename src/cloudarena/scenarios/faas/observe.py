@@ -8,22 +8,15 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from cloudarena.base.errors import check_choice
-from cloudarena.scenarios.faas.energies import node_carbon_g, node_energy_j
-from cloudarena.scenarios.faas.metrics import cost_usd, unanswered_s
-from cloudarena.scenarios.faas.names import COMPLETED, PRIORITIES, WHOLE
-from cloudarena.scenarios.faas.simulation import PlaceDecision, ScaleDecision
+from cloudarena.scenarios.faas.decision import PlaceDecision, ScaleDecision
+from cloudarena.scenarios.faas.state import NONE, WHOLE, Priority, Resource
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.faas.simulation import FaasRun
+    from cloudarena.scenarios.faas.run import FaasRun
     from cloudarena.scenarios.faas.spec import FaasScenario
 
 COMMON = 8
-NODE_FEATURES = 5 + len(PRIORITIES)
-REWARDS = (
-    *("energy_j_per_invocation", "energy_wh", "carbon_g", "cost_usd"),
-    *("response_mean_s", "completed"),
-)
+NODE_FEATURES = 5 + len(Priority)
 
 
 class FaasObserver:
@@ -42,14 +35,13 @@ class FaasObserver:
 
     Reward: the increase of the metric, negative where lower is better, so that serving nothing
     never pays. Energy is divided by the completed requests, or by 1 before the first. The totals
-    (energy_wh, carbon_g, cost_usd) are multiplied by requests over completed: as if the others were
-    served at the same price. Response times count requests without an answer as long as they have
-    waited.
+    (energy_wh, carbon_g, cost_usd, nodes_used) are multiplied by requests over completed: as if the
+    others were served at the same price. Response times count requests in the system as long as
+    they have waited, and those that were rejected or timed out as long as the run.
     """
 
     def __init__(self, scenario: FaasScenario, reward: str) -> None:
-        check_choice("reward", reward, REWARDS)
-        self._reward = reward
+        self.value = scenario.kind.reward(reward)
         self._scenario = scenario
         self._nodes = scenario.devices.number
         most = max(function.scaling.maximum for function in scenario.functions)
@@ -83,7 +75,7 @@ class FaasObserver:
             observation[7] = decision.suggested / decision.scaling.maximum
             return observation
         nodes = decision.nodes
-        load = nodes.load[:, 0] / WHOLE
+        load = nodes.load[:, Resource.CPU] / WHOLE
         columns = observation[COMMON:].reshape(self._nodes, NODE_FEATURES)
         columns[:, 0] = nodes.valid
         columns[:, 1] = np.clip(nodes.free_cpu / (nodes.cores * 1000), 0.0, 1.0)
@@ -111,28 +103,7 @@ class FaasObserver:
             return min(max(chosen, scaling.minimum), scaling.maximum)
         assert decision is not None
         if chosen == self._nodes:
-            return -1
+            return NONE
         if chosen < self._nodes and decision.valid[chosen]:
             return chosen
         return int(decision.valid.argmax())
-
-    def value(self, run: FaasRun) -> float:
-        """What has been earned so far: a finite number."""
-        world = run.world
-        arrived = int(world.functions["arrived"].sum())
-        completed = int(world.functions["outcomes"][:, COMPLETED].sum())
-        if self._reward == "completed":
-            return float(completed)
-        if self._reward == "response_mean_s":
-            waited = unanswered_s(world)
-            total = float(world.functions["response_s"].sum() + waited.sum())
-            return -total / max(completed + len(waited), 1)
-        if self._reward == "energy_j_per_invocation":
-            return -float(node_energy_j(world).sum()) / max(completed, 1)
-        if self._reward == "energy_wh":
-            total = float(node_energy_j(world).sum()) / 3600.0
-        elif self._reward == "carbon_g":
-            total = float(node_carbon_g(world).sum())
-        else:
-            total = cost_usd(self._scenario, world)
-        return -total * max(arrived, 1) / max(completed, 1)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from cloudarena.scenarios.faas.build_network import build_ground
-from cloudarena.scenarios.faas.names import NONE
-from cloudarena.scenarios.faas.policies import policy
+from cloudarena.scenarios.faas.build.network import build_ground
+from cloudarena.scenarios.faas.decision import FaasDecision, PlaceDecision
+from cloudarena.scenarios.faas.spec import FaasScenario
+from cloudarena.scenarios.faas.state import NONE
 from cloudarena.scenarios.replay import DecisionFile
 from cloudarena.workloads.columns import check_filled
 
 
-@policy.replay
 class Replay(DecisionFile):
     """Decisions from a file: columns time_s, decision, function, node, replicas.
 
@@ -29,7 +28,7 @@ class Replay(DecisionFile):
         check_filled(path, self._table, types)
         self._actions: dict[tuple[str, str], deque[tuple[float, int]]] = {}
 
-    def start(self, scenario: Any, seed: int) -> None:
+    def start(self, scenario: FaasScenario, seed: int) -> None:
         """Finds the functions and nodes of the file in the scenario."""
         ground = build_ground(scenario, seed)
         nodes = {name: k for k, name in enumerate(ground.names[: len(ground.devices)])}
@@ -52,7 +51,7 @@ class Replay(DecisionFile):
                 )
             line.append((time, value if known is None else known[value]))
 
-    def __call__(self, decision: Any) -> int:
+    def __call__(self, decision: FaasDecision) -> int:
         """What the file says for this function now; else it waits, or keeps its replicas."""
         line = self._actions.get((decision.kind, decision.function))
         if line and line[0][0] < decision.now:
@@ -62,4 +61,6 @@ class Replay(DecisionFile):
             )
         if line and line[0][0] == decision.now:
             return line.popleft()[1]
-        return NONE if decision.kind == "place" else int(decision.scaling.replicas)
+        if isinstance(decision, PlaceDecision):
+            return NONE
+        return decision.scaling.replicas

@@ -2,72 +2,88 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.contract import Spec
 from cloudarena.contract.source import SpecPath
-from cloudarena.workloads import faas_requests
+from cloudarena.contract.spec import Spec
+
+if TYPE_CHECKING:
+    from cloudarena.workloads import faas_requests
 
 Rate = Annotated[float, Field(ge=0, le=1e7)]
-REQUEST_KINDS = (
-    *("none", "constant", "poisson", "sine", "random-walk", "bursts", "recorded"),
-    *("azure-2019", "azure-2021"),
-)
+Assignment = Literal["busiest", "dealt"]
+"""Which functions of a trace stand for those of the spec: the busiest, or all, dealt out."""
+
+
+def _not_by_kind(data: Any) -> Any:
+    """Says what the key is called that was called kind."""
+    if isinstance(data, Mapping) and "kind" in data and "source" not in data:
+        raise PydanticCustomError("unknown_key", "unknown key 'kind'. Did you mean 'source'?")
+    return data
 
 
 class NoRequests(Spec):
     """None: a function without work, or with that of a trace."""
 
-    kind: Literal["none"]
+    source: Literal["none"]
 
     def profile(self) -> faas_requests.Profile:
         """A rate of 0."""
+        from cloudarena.workloads import faas_requests
+
         return faas_requests.Poisson(0.0)
 
 
 class Constant(Spec):
     """One request every ``1 / rate`` seconds."""
 
-    kind: Literal["constant"]
+    source: Literal["constant"]
     rate: Rate
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
+        from cloudarena.workloads import faas_requests
+
         return faas_requests.Constant(self.rate)
 
 
 class Poisson(Spec):
     """A Poisson process."""
 
-    kind: Literal["poisson"]
+    source: Literal["poisson"]
     rate: Rate
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
+        from cloudarena.workloads import faas_requests
+
         return faas_requests.Poisson(self.rate)
 
 
 class Sine(Spec):
     """A Poisson process of rate ``mean (1 + amplitude sin(2 pi t / period_s))``."""
 
-    kind: Literal["sine"]
+    source: Literal["sine"]
     mean: Rate
     period_s: float = Field(gt=0, le=1e9)
     amplitude: float = Field(1.0, ge=0, le=1)
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
+        from cloudarena.workloads import faas_requests
+
         return faas_requests.Sine(self.mean, self.period_s, self.amplitude)
 
 
 class RandomWalk(Spec):
     """A Poisson process whose rate walks between bounds."""
 
-    kind: Literal["random-walk"]
+    source: Literal["random-walk"]
     start: Rate
     deviation: float = Field(ge=0, le=1e7)
     least: Rate = 0.0
@@ -85,6 +101,8 @@ class RandomWalk(Spec):
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
+        from cloudarena.workloads import faas_requests
+
         return faas_requests.RandomWalk(
             self.start, self.deviation, self.least, self.most, self.step_s
         )
@@ -93,7 +111,7 @@ class RandomWalk(Spec):
 class Bursts(Spec):
     """A Poisson process that switches between calm and burst."""
 
-    kind: Literal["bursts"]
+    source: Literal["bursts"]
     rate: Rate
     burstiness: float = Field(10.0, ge=1, le=1e6)
     burst_share: float = Field(0.1, ge=1e-9, le=1 - 1e-9)
@@ -101,6 +119,8 @@ class Bursts(Spec):
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
+        from cloudarena.workloads import faas_requests
+
         return faas_requests.Bursts(
             self.rate, self.burstiness, self.burst_share, self.burst_seconds
         )
@@ -109,33 +129,38 @@ class Bursts(Spec):
 class Recorded(Spec):
     """Gaps from a file with the column inter_arrival_s."""
 
-    kind: Literal["recorded"]
+    source: Literal["recorded"]
     path: SpecPath
     repeat: bool = False
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
+        from cloudarena.workloads import faas_requests
+
         return faas_requests.Recorded(self.path, self.repeat)
 
 
 Requests = Annotated[
     NoRequests | Constant | Poisson | Sine | RandomWalk | Bursts | Recorded,
-    Field(discriminator="kind"),
+    Field(discriminator="source"),
+    BeforeValidator(_not_by_kind),
 ]
 
 
 class Azure2019(Spec):
     """A day of Azure's trace of 2019: invocations of functions by the minute."""
 
-    kind: Literal["azure-2019"]
+    source: Literal["azure-2019"]
     path: SpecPath
     trigger: str | None = None
     first_minute: int = Field(1, ge=1, le=1440)
-    assignment: faas_requests.Assignment = "busiest"
+    assignment: Assignment = "busiest"
     spread: Literal["uniform", "even"] = "uniform"
 
     def draw(self, names: tuple[str, ...], *span: Any) -> faas_requests.Requests:
         """The requests; the span is duration, seed and load scale."""
+        from cloudarena.workloads import faas_requests
+
         return faas_requests.azure_2019_requests(
             *(self.path, names, *span),
             trigger=self.trigger,
@@ -148,19 +173,23 @@ class Azure2019(Spec):
 class Azure2021(Spec):
     """Azure's trace of 2021: the instant of each invocation. How long it ran is not taken."""
 
-    kind: Literal["azure-2021"]
+    source: Literal["azure-2021"]
     path: SpecPath
     first_s: float = Field(0.0, ge=0, le=1e12)
-    assignment: faas_requests.Assignment = "busiest"
+    assignment: Assignment = "busiest"
 
     def draw(self, names: tuple[str, ...], *span: Any) -> faas_requests.Requests:
         """The requests; the span is duration, seed and load scale."""
+        from cloudarena.workloads import faas_requests
+
         return faas_requests.azure_2021_requests(
             *(self.path, names, *span), first_s=self.first_s, assignment=self.assignment
         )
 
 
-Trace = Annotated[Azure2019 | Azure2021, Field(discriminator="kind")]
+Trace = Annotated[
+    Azure2019 | Azure2021, Field(discriminator="source"), BeforeValidator(_not_by_kind)
+]
 
 
 MOST_AT_ONCE = 2**21
@@ -171,11 +200,13 @@ WINDOW_REQUESTS = 2**18
 
 def count_windows(functions: tuple[Any, ...], trace: Any, duration_s: float, scale: float) -> int:
     """In how many windows the requests of a run are drawn."""
+    from cloudarena.workloads import faas_requests
+
     if trace is not None:
         return 1
     profiles = _profiles(functions)
     expected = faas_requests.expected_requests(profiles, duration_s, scale)
-    return 1 if expected <= MOST_AT_ONCE else int(np.ceil(expected / WINDOW_REQUESTS))
+    return 1 if expected <= MOST_AT_ONCE else math.ceil(expected / WINDOW_REQUESTS)
 
 
 def draw_requests(
@@ -187,6 +218,8 @@ def draw_requests(
     window: int = 0,
 ) -> faas_requests.Requests:
     """The requests of a run, or of one of its windows: those of the trace if there is one."""
+    from cloudarena.workloads import faas_requests
+
     if trace is not None:
         names = tuple(function.name for function in functions)
         found: faas_requests.Requests = trace.draw(names, duration_s, seed, scale)

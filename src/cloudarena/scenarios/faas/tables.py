@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.scenarios.faas.energies import (
+from cloudarena.scenarios.faas.metrics import unanswered_s
+from cloudarena.scenarios.faas.metrics.energies import (
     function_energies,
     node_carbon_g,
     node_empty_j,
@@ -16,32 +17,29 @@ from cloudarena.scenarios.faas.energies import (
     node_idle_j,
     node_network_j,
     replica_idle_j,
+    replica_seconds,
     request_energy_j,
 )
-from cloudarena.scenarios.faas.metrics import replica_seconds, unanswered_s
-from cloudarena.scenarios.faas.names import (
-    COMPLETED,
-    CPU,
-    EXECUTING,
-    IDLE,
+from cloudarena.scenarios.faas.spec.functions import IDLE
+from cloudarena.scenarios.faas.state import (
+    INVOCATION,
     NONE,
-    OFF,
-    OUTCOMES,
     PHASES,
-    QUEUED,
-    REJECTED,
-    TIMED_OUT,
-    TRANSFERS,
-    UNFINISHED,
-    UNUSED,
-    WAITING,
     WHOLE,
+    NodeState,
+    Outcome,
+    RequestState,
+    Resource,
+    Transfer,
 )
-from cloudarena.scenarios.faas.rows import INVOCATION
 from cloudarena.workloads.faas_functions import FUNCTIONS, figures_note
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.faas.simulation import FaasRun
+    from cloudarena.scenarios.faas.run import FaasRun
+
+OUTCOMES, TRANSFERS = (
+    np.array([member.name.lower() for member in members], object) for members in (Outcome, Transfer)
+)
 
 
 def make_tables(run: FaasRun) -> dict[str, pa.Table]:
@@ -78,19 +76,19 @@ def _node_names(run: FaasRun, numbers: NDArray[Any]) -> pa.Array:
 def _unfinished_rows(run: FaasRun) -> NDArray[np.void]:
     """The requests that are in the system, as rows of invocations."""
     slots = run.world.slots
-    there = np.flatnonzero(slots["state"] != UNUSED)
+    there = np.flatnonzero(slots["state"] != RequestState.UNUSED)
     rows = np.zeros(len(there), INVOCATION)
     rows["function"], rows["number"] = slots["function"][there], slots["number"][there]
-    rows["outcome"], rows["cold"] = UNFINISHED, slots["cold"][there]
+    rows["outcome"], rows["cold"] = Outcome.UNFINISHED, slots["cold"][there]
     replica = slots["replica"][there]
     rows["replica"] = np.where(replica >= 0, slots["replica_number"][there], -1)
     rows["node"] = np.where(replica >= 0, slots["node"][there], -1)
     rows["arrival"], rows["start"] = slots["arrival"][there], slots["start"][there]
     rows["finish"] = np.nan
     state = slots["state"][there]
-    waits = (state == WAITING) | (state == QUEUED)
+    waits = (state == RequestState.WAITING) | (state == RequestState.QUEUED)
     rows["waited"] = slots["waited"][there] + np.where(waits, run.now - slots["since"][there], 0.0)
-    executing = state == EXECUTING
+    executing = state == RequestState.EXECUTING
     executed = slots["executed"][there]
     rows["executed"] = np.where(executing, run.now - executed, executed)
     rows["energy"] = slots["energy_j"][there]
@@ -106,7 +104,7 @@ def invocations_table(run: FaasRun) -> pa.Table:
         {
             "function": _function_names(run, rows["function"]),
             "request": rows["number"],
-            "outcome": pa.array(np.array(OUTCOMES, object)[rows["outcome"]], pa.string()),
+            "outcome": pa.array(OUTCOMES[rows["outcome"]], pa.string()),
             "node": _node_names(run, rows["node"]),
             "replica": pa.array(rows["replica"], mask=rows["replica"] < 0),
             "cold": rows["cold"],
@@ -215,9 +213,9 @@ def nodes_table(run: FaasRun) -> pa.Table:
     world, now = run.world, max(run.now, 1e-300)
     nodes = world.nodes
     count, since = len(nodes), run.now - nodes["since"]
-    on = np.where(nodes["state"] != OFF, run.now - nodes["base_since"], 0.0)
+    on = np.where(nodes["state"] != NodeState.OFF, run.now - nodes["base_since"], 0.0)
     busy = np.where(nodes["running"] > 0, since, 0.0)
-    cpu = since * np.minimum(nodes["load"][:, CPU] / WHOLE, 1.0)
+    cpu = since * np.minimum(nodes["load"][:, Resource.CPU] / WHOLE, 1.0)
     zones = run.ground.zones or [None] * count
     return pa.table(
         {
@@ -250,7 +248,7 @@ def functions_table(run: FaasRun) -> pa.Table:
     seconds, _ = replica_seconds(world)
     count = len(functions)
     responses, responded = world.responses[:completed], world.responded[:completed]
-    done = functions["outcomes"][:, COMPLETED]
+    done = functions["outcomes"][:, Outcome.COMPLETED]
     times = np.empty((count, 4))
     for f in range(count):
         times[f] = run.earlier.times_s(responses[responded == f], unanswered_s(world, f), f)
@@ -265,8 +263,8 @@ def functions_table(run: FaasRun) -> pa.Table:
             "function": pa.array([*(f.name for f in run.scenario.functions), IDLE], pa.string()),
             "requests": column(functions["arrived"]),
             "completed": column(done),
-            "rejected": column(functions["outcomes"][:, REJECTED]),
-            "timed_out": column(functions["outcomes"][:, TIMED_OUT]),
+            "rejected": column(functions["outcomes"][:, Outcome.REJECTED]),
+            "timed_out": column(functions["outcomes"][:, Outcome.TIMED_OUT]),
             "unfinished": column(functions["arrived"] - ended),
             "response_mean_s": _or_null(column(times[:, 0], np.nan)),
             "response_p50_s": _or_null(column(times[:, 1], np.nan)),
@@ -291,7 +289,7 @@ def flows_table(run: FaasRun) -> pa.Table:
     node, other, outward = rows["node"], rows["other"], rows["outward"]
     return pa.table(
         {
-            "purpose": pa.array(np.array(TRANSFERS, object)[rows["purpose"]], pa.string()),
+            "purpose": pa.array(TRANSFERS[rows["purpose"]], pa.string()),
             "function": _function_names(run, rows["function"]),
             "source": _node_names(run, np.where(outward, node, other)),
             "target": _node_names(run, np.where(outward, other, node)),

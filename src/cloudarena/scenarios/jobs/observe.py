@@ -8,10 +8,9 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from cloudarena.base.errors import check_choice
-
 if TYPE_CHECKING:
-    from cloudarena.scenarios.jobs.simulation import JobsRun
+    from cloudarena.scenarios.jobs.decision import JobsDecision
+    from cloudarena.scenarios.jobs.run import JobsRun
     from cloudarena.scenarios.jobs.spec import JobsScenario
 
 SLOTS = 16
@@ -23,15 +22,6 @@ SECONDS = 100.0
 """A time t is shown as t / (t + 100 s)."""
 MANY = 1e6
 """A number n is shown as log(1 + n) / log(1 + 1e6), at most 1."""
-
-INTEGRALS = {
-    "completion_mean_s": ("job_s", "jobs"),
-    "slowdown_mean": ("job_weight_s", "job_weight"),
-    "task_completion_mean_s": ("task_s", "tasks"),
-    "task_slowdown_mean": ("task_weight_s", "task_weight"),
-}
-"""The metrics that are integrals over time of what is unfinished, over the number of it."""
-REWARDS = ("makespan_s", *INTEGRALS)
 
 
 class JobsObserver:
@@ -53,19 +43,17 @@ class JobsObserver:
     nothing more at this instant. A gang starts whole. An action that is not allowed starts nothing
     or, where something must start, the first pair that fits.
 
-    Reward: minus the increase of a metric's integral, so that over an episode in which all jobs
-    finish the rewards sum to minus the metric: ``makespan_s`` is the time that passes,
-    ``completion_mean_s`` the unfinished jobs over the number of jobs, ``slowdown_mean`` the same
-    weighted by 1 / the job's shortest time; ``task_completion_mean_s`` and ``task_slowdown_mean``
-    are the same for tasks, with 1 / duration. When a run ends and jobs are left, since a machine is
-    gone for good, each of them counts as if it ended after twice the time that all work of the
-    workload takes one instance after the other on the slowest machine: nobody earns by leaving
-    work undone.
+    Reward: the increase of a metric, negative where lower is better, so that over an episode in
+    which all jobs finish the rewards sum to the metric. Means are earned as integrals:
+    ``makespan_s`` is the time that passes, ``completion_mean_s`` the unfinished jobs over the
+    number of all jobs, ``slowdown_mean`` the same weighted by 1 / the job's shortest time. When a
+    run ends and jobs are left, since a machine is gone for good, each counts as if it ended after
+    twice the time that all work of the workload takes one instance after the other on the slowest
+    machine: nobody earns by leaving work undone.
     """
 
     def __init__(self, scenario: JobsScenario, reward: str) -> None:
-        check_choice("reward", reward, REWARDS)
-        self._reward = reward
+        self.value = scenario.kind.reward(reward)
         self._machines = scenario.machine_count
         length = SLOTS * TASK_FEATURES + self._machines * MACHINE_FEATURES
         length += CLUSTER_FEATURES
@@ -122,37 +110,12 @@ class JobsObserver:
         slot, machine = divmod(int(choice), self._machines)
         return int(_shown(decision)[slot]), machine
 
-    def value(self, run: JobsRun) -> float:
-        """What has been earned so far."""
-        overtime = overtime_s(run)
-        if self._reward == "makespan_s":
-            return -(run.now + overtime)
-        totals = run.world.totals[0]
-        integral, unfinished = INTEGRALS[self._reward]
-        earned = float(totals[integral] + overtime * totals[unfinished])
-        of_tasks = self._reward.startswith("task_")
-        count = len(run.workload.instances if of_tasks else run.workload.submit)
-        return -earned / count
 
-
-def overtime_s(run: JobsRun) -> float:
-    """How much longer what is left when a run has ended counts as unfinished.
-
-    Twice the time, on the slowest machine, of all work of the workload, one instance after the
-    other: longer than who works on would need. 0 while the run goes on, and when all jobs finished.
-    """
-    if run.decision is not None or run.world.clock[0]["jobs_left"] == 0:
-        return 0.0
-    work = float(run.workload.instances @ run.workload.duration)
-    return 2.0 * work / float(run.world.machines.speed.min())
-
-
-def _shown(decision: object) -> NDArray[np.int64]:
+def _shown(decision: JobsDecision) -> NDArray[np.int64]:
     """The ready tasks in the slots, so that at least one of them could start."""
-    tasks = decision.tasks  # type: ignore[attr-defined]
-    others = tasks.ready[:SLOTS]
-    others = others[others != tasks.first]
-    return np.concatenate(([tasks.first], others))[:SLOTS]
+    first = decision.tasks.first
+    others = decision.ready[:SLOTS]
+    return np.concatenate(([first], others[others != first]))[:SLOTS]
 
 
 def _many(numbers: NDArray[np.int64]) -> NDArray[np.float64]:

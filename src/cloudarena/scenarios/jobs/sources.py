@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.contract import Spec
 from cloudarena.contract.source import SpecPath
+from cloudarena.contract.spec import Spec
 from cloudarena.workloads import job_deeprm, job_tpch_like
-from cloudarena.workloads.job_alibaba2018 import STATUS, load_alibaba2018
 from cloudarena.workloads.job_alibaba_like import alibaba_like
-from cloudarena.workloads.job_borg import load_borg
-from cloudarena.workloads.job_cloudsimpy import load_cloudsimpy
 from cloudarena.workloads.job_estimates import (
     FACTOR_DEVIATION,
     EstimateModel,
     with_estimates,
 )
-from cloudarena.workloads.job_files import load_job_file
 from cloudarena.workloads.job_lublin import lublin_feitelson
-from cloudarena.workloads.job_openb import load_openb_jobs
-from cloudarena.workloads.job_swf import load_swf
 from cloudarena.workloads.jobs import (
     LARGEST_DEMAND,
     LONGEST_TIME,
     MOST_INSTANCES,
     MOST_JOBS,
     SHORTEST_TIME,
+    TERMINATED,
     JobWorkload,
     assemble,
     slice_jobs,
@@ -43,12 +38,13 @@ Rate = Annotated[float, Field(ge=1e-6, le=1e6)]
 Deviation = Annotated[float, Field(ge=0, le=10)]
 
 READERS = {
-    "cloudsimpy-csv": load_cloudsimpy,
-    "swf": load_swf,
-    "borg-2019": load_borg,
-    "openb": load_openb_jobs,
-    "file": load_job_file,
+    "cloudsimpy-csv": ("job_cloudsimpy", "load_cloudsimpy"),
+    "swf": ("job_swf", "load_swf"),
+    "borg-2019": ("job_borg", "load_borg"),
+    "openb": ("job_openb", "load_openb_jobs"),
+    "file": ("job_files", "load_job_file"),
 }
+"""Module and function of each reader, which are imported when a file is read: they need Arrow."""
 
 
 class Trace(Spec):
@@ -83,18 +79,22 @@ class TraceFile(Trace):
 
     def load(self, seed: int) -> JobWorkload:
         """Reads the file; its jobs are the same for every seed."""
-        return self.chosen(READERS[self.source](self.path), seed)
+        module, name = READERS[self.source]
+        read = getattr(import_module(f"cloudarena.workloads.{module}"), name)
+        return self.chosen(read(self.path), seed)
 
 
 class Alibaba2018(Trace):
     """The table batch_task of Alibaba's trace of 2018."""
 
     source: Literal["alibaba-2018"]
-    status: str | None = STATUS
+    status: str | None = TERMINATED
     """Takes tasks of this status; null takes all."""
 
     def load(self, seed: int) -> JobWorkload:
         """Reads the file; its jobs are the same for every seed."""
+        from cloudarena.workloads.job_alibaba2018 import load_alibaba2018
+
         return self.chosen(load_alibaba2018(self.path, self.status), seed)
 
 
@@ -242,6 +242,8 @@ class Inline(Spec):
 
     def load(self, seed: int) -> JobWorkload:
         """Lays the jobs out as columns, in order of submission; the same for every seed."""
+        import pyarrow as pa
+
         tasks = [task for job in self.jobs for task in job.tasks]
         owner = [number for number, job in enumerate(self.jobs) for _ in job.tasks]
         edges, first = [], 0

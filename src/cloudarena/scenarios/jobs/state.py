@@ -7,16 +7,48 @@ them; machines as the spec has them.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.calendar import Calendar
-from cloudarena.engine.index import Index
+from cloudarena.engine.index import Index, make_index
+from cloudarena.engine.status import FIRST_REASON
 
-CPU, MEMORY, DISK, GPU = range(4)
-"""The columns of sizes."""
+NOTHING = (-1, -1, 0)
+"""The action that starts nothing more at this instant."""
+
+Start = tuple[int, int, int]
+"""A task, a machine, and how many of the task's waiting instances begin there."""
+
+
+class Resource(IntEnum):
+    """The columns of sizes."""
+
+    CPU = 0
+    MEMORY = 1
+    DISK = 2
+    GPU = 3
+
+
+class RowState(IntEnum):
+    """What has become of a start."""
+
+    RUNNING = 0
+    DONE = 1
+    LOST = 2
+
+
+class NotAllowed(IntEnum):
+    """Why an action may not be taken."""
+
+    NO_SUCH_TASK = FIRST_REASON
+    NO_SUCH_MACHINE = FIRST_REASON + 1
+    NOT_READY = FIRST_REASON + 2
+    NO_ROOM = FIRST_REASON + 3
+    MUST_START = FIRST_REASON + 4
 
 
 class Tasks(NamedTuple):
@@ -62,15 +94,12 @@ ROW = np.dtype(
         ("count", np.int64),
         ("start", np.float64),
         ("finish", np.float64),
-        ("state", np.int64),
+        ("state", np.int64),  # a RowState
         ("lost_left", np.int64),  # instances that were lost and have not started again
         ("lost_next", np.int64),  # the task's next row with such instances; -1 at the end
     ]
 )
 """A start: instances of one task that began together on one machine."""
-
-RUNNING, DONE, LOST = range(3)
-"""What has become of a row."""
 
 
 class Machines(NamedTuple):
@@ -232,3 +261,20 @@ class World(NamedTuple):
     held: NDArray[np.int64]  # (4,): of the whole cluster, in millionths
     held_s: NDArray[np.float64]  # (4,): its integral
     series: NDArray[np.float64]  # (rows, SERIES_COLUMNS); no rows: not recorded
+
+
+def idle_machines(capacity: NDArray[np.int64], speed: NDArray[np.float64], rows: int) -> Machines:
+    """Machines that are all up and empty, with room for so many starts."""
+    count = len(capacity)
+    return Machines(
+        now=0.0,
+        capacity=capacity,
+        free=capacity.copy(),
+        speed=speed,
+        up=np.ones(count, np.bool_),
+        total=capacity.sum(axis=0),
+        free_total=capacity.sum(axis=0),
+        room=make_index(count, 4),
+        active=np.empty(0, np.int64),
+        rows=np.zeros(rows, ROW),
+    )

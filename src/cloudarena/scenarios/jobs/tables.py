@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cloudarena.scenarios.jobs.state import DONE, SERIES_COLUMNS
+from cloudarena.scenarios.jobs.state import SERIES_COLUMNS, RowState
 from cloudarena.workloads.jobs import RESOURCES
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.jobs.simulation import JobsRun
+    from cloudarena.scenarios.jobs.run import JobsRun
 
 
 def make_tables(run: JobsRun) -> dict[str, pa.Table]:
@@ -33,7 +33,7 @@ def make_tables(run: JobsRun) -> dict[str, pa.Table]:
 
 def instances_table(run: JobsRun, rows: NDArray[np.void]) -> pa.Table:
     """One row per instance that has finished, by job, task and number."""
-    rows = rows[rows["state"] == DONE]
+    rows = rows[rows["state"] == RowState.DONE]
     rows = rows[np.lexsort((rows["first"], rows["task"]))]
     count = rows["count"]
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)

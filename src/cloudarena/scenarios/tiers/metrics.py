@@ -61,6 +61,16 @@ def _earned_by_quantile(run: TiersRun, level: float) -> float:
     return -float(np.quantile(times, level)) if len(times) else 0.0
 
 
+def _all_minutes(run: TiersRun) -> tuple[float, float]:
+    """The minutes of fat and thin VMs if all there may be were rented for the whole run."""
+    scenario = run.scenario
+    fat, thin = run.limits.sum(axis=0).tolist()
+    most_fat = fat if scenario.max_fat is None else min(fat, scenario.max_fat)
+    most_thin = thin if scenario.max_thin is None else min(thin, scenario.max_thin)
+    minutes = scenario.duration_s / 60.0
+    return most_fat * minutes, most_thin * minutes
+
+
 def _within(run: TiersRun) -> int:
     """How many requests were served within the bound of the SLA."""
     return int((_responses(run) <= run.scenario.sla.seconds + ROUNDING).sum())
@@ -155,22 +165,44 @@ def sla_requests_ok(run: TiersRun) -> float:
     return ratio(_within(run), arrived(run))
 
 
-@metric(better="lower", highlight=True)
+@metric(
+    better="lower",
+    highlight=True,
+    reward=lambda run: -rent_usd(run) - unserved_share(run) * _price(run, *_all_minutes(run)),
+)
 def cost_usd(run: TiersRun) -> float:
-    """Minutes of rented VMs times their prices, boots and drains too."""
+    """Minutes of rented VMs times their prices, boots and drains too.
+
+    As a reward the share of requests that are not served costs that share of all VMs for the whole
+    run: who rents little and blocks everybody earns less than who rents all there is.
+    """
     return rent_usd(run)
 
 
-@metric(better="lower")
+@metric(
+    better="lower",
+    reward=lambda run: -sum(run.rented_minutes()) - unserved_share(run) * sum(_all_minutes(run)),
+)
 def vm_minutes(run: TiersRun) -> float:
-    """Minutes of rented VMs."""
+    """Minutes of rented VMs.
+
+    As a reward the share of requests that are not served counts as that share of all VMs for the
+    whole run.
+    """
     fat, thin = run.rented_minutes()
     return fat + thin
 
 
-@metric(better="lower")
+@metric(
+    better="lower",
+    reward=lambda run: -run.changes - unserved_share(run) * _most_changes(run),
+)
 def changes(run: TiersRun) -> float:
-    """VMs started or released by decisions."""
+    """VMs started or released by decisions.
+
+    As a reward the share of requests that are not served counts as that share of the changes of all
+    VMs in every period.
+    """
     return run.changes
 
 
@@ -182,9 +214,18 @@ def total_cost_usd(run: TiersRun) -> float:
 
 def rent_usd(run: TiersRun) -> float:
     """The rent of all VMs so far."""
-    fat, thin = run.rented_minutes()
+    return _price(run, *run.rented_minutes())
+
+
+def _price(run: TiersRun, fat: float, thin: float) -> float:
+    """The price of so many minutes of fat and thin VMs."""
     prices = run.scenario.prices
     return fat * prices.fat_minute_usd + thin * prices.thin_minute_usd
+
+
+def _most_changes(run: TiersRun) -> int:
+    """The changes if every decision changed all VMs there may be."""
+    return int(run.limits.sum()) * run.scenario.periods
 
 
 def keeps_sla(sla: Sla, responses: Floats, blocked: int, waited: Floats) -> bool:

@@ -8,7 +8,6 @@ import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 from numpy.typing import NDArray
 
-from cloudarena.base.errors import SpecError
 from cloudarena.scenarios.tiers.state import Size
 
 if TYPE_CHECKING:
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from cloudarena.scenarios.tiers.spec import TiersScenario
 
 TIER_FEATURES = 6
-EARNED_BY_BLOCKING = ("cost_usd", "vm_minutes", "changes")
-"""The metrics that are best for who rents as little as can be and blocks everybody."""
 
 
 class TiersObserver:
@@ -36,17 +33,13 @@ class TiersObserver:
     back from the last tiers.
 
     Reward: the increase of a metric since the last decision, negative where lower is better; that
-    of ``total_cost_usd`` by default. The rent alone and what else is best for who blocks everybody
-    is refused. In response times a blocked request counts with ``duration_s``.
+    of ``total_cost_usd`` by default. Nobody earns by blocking requests: in response times a blocked
+    one counts with ``duration_s``, and in the rent, the minutes and the changes of VMs the share
+    that is not served counts as that share of all VMs there may be.
     """
 
     def __init__(self, scenario: TiersScenario, reward: str) -> None:
         self.value = scenario.kind.reward(reward)
-        if reward in EARNED_BY_BLOCKING:
-            raise SpecError(
-                f"reward: {reward!r} is not allowed: who blocks all requests would earn the most; "
-                "total_cost_usd has a price for it"
-            )
         self._scenario = scenario
         self._most = np.array([[tier.fat.max, tier.thin.max] for tier in scenario.tiers])
         first = scenario.tiers[0]

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from cloudarena.base.errors import SpecError
 from cloudarena.contract import RecordLevel
 from cloudarena.engine.calendar import make_calendar
-from cloudarena.scenarios.workflow.policies import empty_nodes
 from cloudarena.scenarios.workflow.spec import WorkflowScenario
 from cloudarena.scenarios.workflow.state import (
     CLOCK,
@@ -23,6 +22,7 @@ from cloudarena.scenarios.workflow.state import (
     Rules,
     Servers,
     World,
+    empty_nodes,
 )
 from cloudarena.workloads.workflow_paths import critical_path_s, remaining_path_s
 from cloudarena.workloads.workflow_template import offsets
@@ -151,3 +151,8 @@ def _demand(scenario: WorkflowScenario, workload: WorkflowWorkload) -> Demand:
         remaining_path=remaining_path_s(workload, speed),
         critical_path=critical_path_s(workload, speed),
     )
+
+
+def memory_needs(scenario: WorkflowScenario, record: RecordLevel) -> tuple[float, str]:
+    """Nothing is known before the workflows are: what a run holds grows with them."""
+    return 0.0, ""

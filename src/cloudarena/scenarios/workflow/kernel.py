@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from cloudarena.engine.alarms import alarm_time, first_ring, first_ringing
 from cloudarena.engine.calendar import next_time, pop, push, size
-from cloudarena.engine.compiled import inlined, inner
+from cloudarena.engine.compiled import inlined, inner, lean
 from cloudarena.engine.instants import rounding
 from cloudarena.engine.leases import HOUR_S, clock_error, periods_needed
 from cloudarena.engine.sharing import (
@@ -38,13 +38,16 @@ from cloudarena.engine.sharing import (
     thread_speed,
     unlink,
 )
-from cloudarena.scenarios.workflow.state import Demand, Function, Nodes, Rules, World
-
-LONGEST_S = 1e10
-"""No function may take longer, or be held back longer, in seconds: 300 years."""
-
-ENDED, DECIDE, FULL, NO_SUCH_NODE, BAD_MEMORY, TOO_SLOW, BAD_START = range(7)
-"""Where a run stands; from NO_SUCH_NODE on, why an action is not allowed."""
+from cloudarena.engine.status import DECIDE, ENDED, FULL
+from cloudarena.scenarios.workflow.state import (
+    LONGEST_S,
+    Demand,
+    Function,
+    Nodes,
+    NotAllowed,
+    Rules,
+    World,
+)
 
 
 @inlined
@@ -188,6 +191,13 @@ def last_completion(nodes: Nodes, node: int) -> float:
     if nodes.sharing.head[node] == NONE and nodes.coming_head[node] == NONE:
         return -np.inf
     return forecast(nodes.sharing, node, nodes.coming_head[node], nodes.begin)
+
+
+@lean
+def last_completions(nodes: Nodes, times: NDArray[np.float64]) -> None:
+    """Writes the last completion of each node, minus infinity where nothing runs or comes."""
+    for node in range(len(times)):
+        times[node] = last_completion(nodes, node)
 
 
 @inner
@@ -474,11 +484,11 @@ def act(world: World, node: int, memory: int, not_before: float) -> int:
         return FULL
     clock.node, clock.memory, clock.not_before = node, memory, not_before
     if node < 0 or node >= len(nodes.server):
-        return NO_SUCH_NODE
+        return NotAllowed.NO_SUCH_NODE
     if memory < 1 or memory > nodes.memory[node]:
-        return BAD_MEMORY
+        return NotAllowed.BAD_MEMORY
     if not not_before <= clock.now + LONGEST_S:  # NaN is not allowed either
-        return BAD_START
+        return NotAllowed.BAD_START
     slot = world.containers.spare[clock.spare - 1]
     fill_slot(world, slot, node, memory)
     # Never more threads than these run beside it, before others are let in on the same terms.
@@ -486,7 +496,7 @@ def act(world: World, node: int, memory: int, not_before: float) -> int:
     per_thread = thread_speed(nodes.sharing, node, threads)
     speed = container_speed(nodes.sharing, slot, per_thread)
     if speed * LONGEST_S < world.demand.computation[number]:
-        return TOO_SLOW
+        return NotAllowed.TOO_SLOW
     clock.spare -= 1
     place(world, slot, node, not_before)
     return advance(world)
@@ -506,7 +516,12 @@ def finish_forecast(nodes: Nodes, function: Function, node: int, memory: int) ->
 
 
 def play(
-    world: World, shown: Nodes, stop: NDArray[np.int64], policy: Any, rng: np.random.Generator
+    world: World,
+    shown: Nodes,
+    stop: NDArray[np.int64],
+    parameters: NDArray[np.float64],
+    policy: Any,
+    rng: np.random.Generator,
 ) -> int:
     """Lets a compiled policy decide until the run ends, something is full, or an action is bad.
 
@@ -517,6 +532,6 @@ def play(
         if is_full(world):  # before the policy draws anything
             return FULL
         function = function_of(world.clock, world.demand, world.rules)
-        node, memory = policy(shown, function, rng)
+        node, memory = policy(shown, function, parameters, rng)
         status = act(world, node, memory, -np.inf)
     return status

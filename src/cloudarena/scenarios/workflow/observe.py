@@ -8,17 +8,14 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from cloudarena.base.errors import check_choice
 from cloudarena.engine.leases import HOUR_S
-from cloudarena.scenarios.workflow.metrics import weighted_cost
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.workflow.simulation import WorkflowRun
+    from cloudarena.scenarios.workflow.run import WorkflowRun
     from cloudarena.scenarios.workflow.spec import WorkflowScenario
 
 FUNCTION_FEATURES = 7
 NODE_FEATURES = 9
-REWARDS = ("weighted_cost", "makespan_sum_s", "makespan_mean_s", "rent_usd")
 
 
 class WorkflowObserver:
@@ -38,15 +35,14 @@ class WorkflowObserver:
     ``decision.valid`` does. Another action takes as much memory as the node has, if that is
     allowed, or else the first action that is.
 
-    Reward: minus what a step adds to the metric of that name. ``weighted_cost`` (the default) is
+    Reward: the increase of a metric since the last decision, negative where lower is better. Over
+    an episode the rewards sum to the metric. ``weighted_cost`` (the default) is
     ``w * integral of unfinished workflows + (1 - w) * scale * rent`` with the spec's objective;
     over an episode the integral is the sum of the makespans.
     """
 
     def __init__(self, scenario: WorkflowScenario, reward: str) -> None:
-        check_choice("reward", reward, REWARDS)
-        self._reward = reward
-        self._scenario = scenario
+        self.value = scenario.kind.reward(reward)
         self._nodes = scenario.node_count
         self._options = np.array(scenario.memory_options, np.int64)
         length = FUNCTION_FEATURES + self._nodes * NODE_FEATURES
@@ -103,18 +99,6 @@ class WorkflowObserver:
         if not decision.allows(whole[:, None])[node] and decision.valid.any():
             return self.action(run, int(np.argmax(decision.valid)))
         return node, int(whole[node])
-
-    def value(self, run: WorkflowRun) -> float:
-        """What has been earned so far."""
-        totals = run.world.totals[0]
-        integral, rent = float(totals["active_s"]), float(totals["rent"])
-        if self._reward == "rent_usd":
-            return -rent
-        if self._reward == "makespan_sum_s":
-            return -integral
-        if self._reward == "makespan_mean_s":
-            return -integral / len(run.workload.arrival)
-        return -weighted_cost(self._scenario, integral, rent)
 
 
 def _squashed(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,20 +1,19 @@
-"""A policy that follows a file of placements."""
+"""Placements of functions from a file."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from cloudarena.scenarios.replay import DecisionFile
-from cloudarena.scenarios.workflow.policies import policy
+from cloudarena.scenarios.workflow.decision import WorkflowDecision
+from cloudarena.scenarios.workflow.spec import WorkflowScenario
 from cloudarena.workloads.columns import check_filled
 
 
-@policy.replay
 class Replay(DecisionFile):
     """Placements from a file: columns workflow, function, server_type, server, numa_node, memory.
 
@@ -37,7 +36,7 @@ class Replay(DecisionFile):
         check_filled(path, self._table, types)
         self._placements: dict[int, tuple[int, int, float]] = {}
 
-    def start(self, scenario: Any, seed: int) -> None:
+    def start(self, scenario: WorkflowScenario, seed: int) -> None:
         """Finds the functions and nodes of the file in the scenario."""
         workload = scenario.load_workload(seed)
         ids = workload.workflow_ids.to_pylist()
@@ -69,12 +68,12 @@ class Replay(DecisionFile):
                 )
             number = int(workload.first_function[workflow]) + values["function"]
             if number in self._placements:
-                raise self._error(f"function: {values['function']} stands twice", row)
+                raise self._error(f"function: {values['function']} is a duplicate", row)
             not_before = values.get("not_before")
             held = -math.inf if not_before is None else not_before
             self._placements[number] = (node, values["memory"], held)
 
-    def __call__(self, decision: Any) -> tuple[int, int, float]:
+    def __call__(self, decision: WorkflowDecision) -> tuple[int, int, float]:
         """The file's placement of the function."""
         function = decision.function
         placement = self._placements.get(function.number)

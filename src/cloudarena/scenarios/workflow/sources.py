@@ -17,28 +17,16 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from cloudarena.contract import Spec
 from cloudarena.contract.source import SpecPath, from_yaml
+from cloudarena.contract.spec import Spec
 from cloudarena.engine.streams import stream
-from cloudarena.workloads.azure_functions import read_invocations
-from cloudarena.workloads.job_alibaba2018 import STATUS
-from cloudarena.workloads.jobs import LONGEST_TIME
+from cloudarena.workloads.jobs import LONGEST_TIME, TERMINATED
 from cloudarena.workloads.workflow_alibaba2018 import (
     MACHINE_MEMORY_MB,
     WORKERS,
     load_alibaba2018_workflows,
 )
 from cloudarena.workloads.workflow_alibaba2018 import not_told as alibaba2018_not_told
-from cloudarena.workloads.workflow_arrivals import (
-    arrivals_not_told,
-    at_once,
-    by_invocations,
-    by_law,
-    invoked,
-)
-from cloudarena.workloads.workflow_dax import read_dax
-from cloudarena.workloads.workflow_files import load_workflow_file, read_workflow_file
-from cloudarena.workloads.workflow_shapes import draw_workflows, shapes_not_told
 from cloudarena.workloads.workflow_template import (
     MOST_BYTES,
     MOST_MEMORY,
@@ -47,14 +35,15 @@ from cloudarena.workloads.workflow_template import (
     WorkflowTemplate,
     workflow_template,
 )
-from cloudarena.workloads.workflow_timed import documents_as_templates
-from cloudarena.workloads.workflow_wfformat import read_wfformat
 from cloudarena.workloads.workflows import (
     SINGLE_CORE_SPEED,
     WorkflowMix,
     WorkflowWorkload,
     lay_out,
 )
+
+# Readers and generators that need Arrow are imported where they are used: a spec is validated
+# without them.
 
 NotTold = tuple[tuple[str, str], ...]
 """What a source does not tell, and where it comes from: rows of a column and words."""
@@ -174,6 +163,8 @@ class Templates(Spec):
 
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Lays out the workflows of a seed."""
+        from cloudarena.workloads.workflow_arrivals import by_law
+
         made = self.made()
         if isinstance(self.arrivals, str):
             return _laid_out(by_law(made, self.workflows or 1, seed, self.arrivals, self.rate))
@@ -184,6 +175,8 @@ class Templates(Spec):
 
     def not_told(self, seed: int) -> NotTold:
         """Arrivals may be drawn by a law."""
+        from cloudarena.workloads.workflow_arrivals import arrivals_not_told
+
         if not isinstance(self.arrivals, str):
             return ()
         return (("arrivals", arrivals_not_told(self.workflows, self.arrivals, self.rate, seed)),)
@@ -197,10 +190,14 @@ class WorkflowFile(Spec):
 
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Reads the file; the same for every seed."""
+        from cloudarena.workloads.workflow_files import load_workflow_file
+
         return load_workflow_file(self.path)
 
     def not_told(self, seed: int) -> NotTold:
         """What the source of the file did not tell."""
+        from cloudarena.workloads.workflow_files import read_workflow_file
+
         return read_workflow_file(self.path).not_told
 
 
@@ -220,6 +217,8 @@ class Documents(Spec):
 
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Reads the files, and draws the rest."""
+        from cloudarena.workloads.workflow_arrivals import at_once, by_law
+
         made, _ = self._read(seed, int(single_core_speed))
         if self.workflows is None:
             return _laid_out(at_once(made))
@@ -227,11 +226,17 @@ class Documents(Spec):
 
     def not_told(self, seed: int) -> NotTold:
         """Memory and parallelism, as far as the files lack them, and arrivals."""
+        from cloudarena.workloads.workflow_arrivals import arrivals_not_told
+
         _, told = self._read(seed, SINGLE_CORE_SPEED)
         words = arrivals_not_told(self.workflows, self.arrivals, self.rate, seed)
         return (*told, ("arrivals", words))
 
     def _read(self, seed: int, speed: int) -> tuple[list[WorkflowTemplate], NotTold]:
+        from cloudarena.workloads.workflow_dax import read_dax
+        from cloudarena.workloads.workflow_timed import documents_as_templates
+        from cloudarena.workloads.workflow_wfformat import read_wfformat
+
         read = read_dax if self.source == "dax" else read_wfformat
         return documents_as_templates(read, self.paths, self.resources, speed, seed)
 
@@ -241,7 +246,7 @@ class Alibaba2018(Spec):
 
     source: Literal["alibaba-2018"]
     path: SpecPath
-    status: str | None = STATUS
+    status: str | None = TERMINATED
     offset: int = Field(0, ge=0)
     workflows: int | None = Field(None, ge=1)
     workers: int = Field(WORKERS, ge=1, le=MOST_PARALLELISM)
@@ -278,6 +283,10 @@ class AzureFunctions(Spec):
 
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Reads the files, and draws the instants within each minute."""
+        from cloudarena.workloads.azure_functions import read_invocations
+        from cloudarena.workloads.workflow_arrivals import by_invocations
+        from cloudarena.workloads.workflow_files import read_workflow_file
+
         return _laid_out(
             by_invocations(
                 read_workflow_file(self.templates).templates,
@@ -292,6 +301,9 @@ class AzureFunctions(Spec):
 
     def not_told(self, seed: int) -> NotTold:
         """What the source of the templates did not tell, and instants within a minute."""
+        from cloudarena.workloads.workflow_arrivals import invoked
+        from cloudarena.workloads.workflow_files import read_workflow_file
+
         told = read_workflow_file(self.templates).not_told
         return (
             *(row for row in told if row[0] != "arrivals"),
@@ -314,6 +326,8 @@ class Shapes(Spec):
 
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Draws the workflows of a seed."""
+        from cloudarena.workloads.workflow_shapes import draw_workflows
+
         return _laid_out(
             draw_workflows(
                 self.shapes,
@@ -331,6 +345,8 @@ class Shapes(Spec):
 
     def not_told(self, seed: int) -> NotTold:
         """All of it is drawn."""
+        from cloudarena.workloads.workflow_shapes import shapes_not_told
+
         return shapes_not_told(seed)
 
 

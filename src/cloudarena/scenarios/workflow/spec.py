@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.contract import Metric, Observer, Plot, RecordLevel, Scenario, Spec
-from cloudarena.contract.source import from_yaml, load_workload, source_names
-from cloudarena.policies import PolicyBook
-from cloudarena.scenarios.workflow.metrics import HEADLINE, HIGHLIGHTS, METRICS, PLOTS
-from cloudarena.scenarios.workflow.policies import policy as built_in_policies
-from cloudarena.scenarios.workflow.sources import WRITTEN, Source, Workload
+from cloudarena.contract.kind import Kind
+from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.source import from_yaml, load_workload
+from cloudarena.contract.spec import Spec
+from cloudarena.scenarios.workflow import KIND
+from cloudarena.scenarios.workflow.sources import WRITTEN, Workload
 from cloudarena.workloads.workflows import SINGLE_CORE_SPEED, WorkflowWorkload
-
-if TYPE_CHECKING:
-    from cloudarena.scenarios.workflow.simulation import WorkflowRun
 
 LARGEST_MEMORY = 10**8
 """MB of a NUMA node."""
@@ -63,7 +60,7 @@ class Cluster(Spec):
             if name in names[:number]:
                 raise PydanticCustomError(
                     "not_allowed",
-                    f"servers[{number}].name: {name!r} is not allowed: it stands twice",
+                    f"servers[{number}].name: {name!r} is not allowed: it is a duplicate",
                 )
         if sum(server.count for server in self.servers) == 0:
             raise PydanticCustomError("not_allowed", "servers: at least one server is needed")
@@ -80,15 +77,7 @@ class Objective(Spec):
 class WorkflowScenario(Scenario):
     """Where serverless workflow functions run on NUMA servers rented by the hour."""
 
-    kind: ClassVar[str] = "workflow"
-    measures: ClassVar[tuple[Metric, ...]] = METRICS
-    headline: ClassVar[str] = HEADLINE
-    unit_of_work: ClassVar[str] = "workflows"
-    highlights: ClassVar[tuple[str, ...]] = HIGHLIGHTS
-    plots: ClassVar[tuple[Plot, ...]] = PLOTS
-    example: ClassVar[str] = "workflow/demo"
-    default_policy: ClassVar[str] = "earliest-finish"
-    book: ClassVar[PolicyBook] = built_in_policies
+    kind: ClassVar[Kind] = KIND
 
     scenario: Literal["workflow"]
     cluster: Annotated[Cluster, BeforeValidator(from_yaml)]
@@ -133,20 +122,3 @@ class WorkflowScenario(Scenario):
             self.workload, seed, self.cluster.single_core_speed
         )
         return workload
-
-    @classmethod
-    def union_branches(cls) -> tuple[str, ...]:
-        """The sources of workloads."""
-        return source_names(Source)
-
-    def start(self, seed: int = 0, record: RecordLevel | None = None) -> WorkflowRun:
-        """Begins a run."""
-        from cloudarena.scenarios.workflow.simulation import WorkflowRun
-
-        return WorkflowRun(self, seed, record or self.record)
-
-    def observer(self, reward: str | None = None) -> Observer:
-        """Features, masks and rewards of the placement of functions."""
-        from cloudarena.scenarios.workflow.observe import WorkflowObserver
-
-        return WorkflowObserver(self, reward or HEADLINE)

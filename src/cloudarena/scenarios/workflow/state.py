@@ -6,13 +6,27 @@ them. Memory is in MB, time in seconds.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.calendar import Calendar
-from cloudarena.engine.sharing import Sharing
+from cloudarena.engine.sharing import Sharing, make_sharing
+from cloudarena.engine.status import FIRST_REASON
+
+LONGEST_S = 1e10
+"""No function may take longer, or be held back longer, in seconds: 300 years."""
+
+
+class NotAllowed(IntEnum):
+    """Why an action may not be taken."""
+
+    NO_SUCH_NODE = FIRST_REASON
+    BAD_MEMORY = FIRST_REASON + 1
+    TOO_SLOW = FIRST_REASON + 2
+    BAD_START = FIRST_REASON + 3
 
 
 class Function(NamedTuple):
@@ -232,3 +246,29 @@ class World(NamedTuple):
     last_moment: NDArray[np.int64]  # (nodes,): the node's last row in `moments`; -1
     bytes_on_node: NDArray[np.int64]  # (nodes,): zero, but for a moment
     bytes_on_server: NDArray[np.int64]  # (servers,): the same
+
+
+def empty_nodes(count: int, slots: int, core_speed: int, whole: bool) -> Nodes:
+    """The arrays of a number of nodes, all zero."""
+    real = {"utilisation", "hourly_rate", "expiry", "boot", "transfer"}
+    columns: dict[str, Any] = {
+        name: np.zeros(count, np.float64 if name in real else np.int64) for name in Nodes._fields
+    }
+    cores = np.zeros(count, np.int64)
+    return Nodes(
+        **{
+            **columns,
+            "cores": cores,
+            "coming_head": np.full(count, -1),
+            "begin": np.zeros(slots),
+            "sharing": make_sharing(cores, core_speed, whole, slots),
+        }
+    )
+
+
+def with_room_for_forecasts(locked_nodes: Nodes, nodes: Nodes) -> Nodes:
+    """Read-only nodes in which forecasts can still write to their own room, and to nothing else."""
+    room = {
+        name: value for name, value in nodes.sharing._asdict().items() if name.startswith("trial_")
+    }
+    return locked_nodes._replace(sharing=locked_nodes.sharing._replace(**room))

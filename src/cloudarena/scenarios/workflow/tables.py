@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cloudarena.scenarios.workflow.state import MOMENT
 
 if TYPE_CHECKING:
-    from cloudarena.scenarios.workflow.simulation import WorkflowRun
+    from cloudarena.scenarios.workflow.run import WorkflowRun
 
 SERIES_ROWS = 16_384
 """Instants that the series keeps, if there are more: each 2nd, 3rd, ... of them."""

@@ -1,0 +1,88 @@
+"""More room in the state of a run, where something is full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.engine.alarms import with_alarms
+from cloudarena.engine.flows import FREE_SLOTS, with_slots
+from cloudarena.scenarios.faas.state import FLOW_MARGIN, NONE, REPLICA, Paths, Records, World
+
+
+def free_list(slots: NDArray[np.void], first: int) -> NDArray[np.void]:
+    """The same with all from the first on in a list of what is free, the lowest number first."""
+    slots["next"][first:] = np.arange(first + 1, len(slots) + 1)
+    slots["next"][-1] = NONE
+    return slots
+
+
+def empty_replica_rows(count: int) -> NDArray[np.void]:
+    """Rows of replicas for which nothing has happened."""
+    rows = np.zeros(count, REPLICA)
+    for name in REPLICA.names or ():
+        if REPLICA[name].kind == "f":
+            rows[name] = np.nan
+    return rows
+
+
+def with_room(world: World) -> World:
+    """The same with twice the room of whatever is nearly full."""
+    clock, rules = world.clock[0], world.rules[0]
+    margin = int(rules["most_workers"] + clock["replicas"]) + FLOW_MARGIN
+    if clock["free_slot"] == NONE:
+        old = len(world.slots)
+        due = world.due._replace(
+            finishes=with_alarms(world.due.finishes, 2 * old),
+            timeouts=with_alarms(world.due.timeouts, 2 * old),
+        )
+        world = world._replace(slots=free_list(_longer(world.slots, 2 * old), old), due=due)
+        clock["free_slot"] = old
+    if clock["free_replica"] == NONE:
+        old = len(world.replicas)
+        world = world._replace(
+            replicas=free_list(_longer(world.replicas, 2 * old), old),
+            members=np.concatenate((world.members, np.zeros_like(world.members)), axis=1),
+            due=world.due._replace(replicas=with_alarms(world.due.replicas, 2 * old)),
+        )
+        clock["free_replica"] = old
+    if rules["network"] and world.paths.flows.counters[FREE_SLOTS] < margin:
+        world = world._replace(paths=_with_flows(world.paths, margin))
+    return world._replace(records=_with_rows(world.records, clock, rules["all_rows"], margin))
+
+
+def _longer(values: Any, size: int) -> Any:
+    """The same with room for more rows."""
+    more = np.zeros((size, *values.shape[1:]), values.dtype)
+    more[: len(values)] = values
+    return more
+
+
+def _with_flows(paths: Paths, margin: int) -> Paths:
+    size = 2 * len(paths.purposes) + margin
+    return paths._replace(
+        flows=with_slots(paths.flows, size),
+        purposes=_longer(paths.purposes, size),
+        asked=_longer(paths.asked, size),
+    )
+
+
+def _with_rows(records: Records, clock: Any, all_rows: bool, margin: int) -> Records:
+    grown: dict[str, Any] = {}
+    if 0 < len(records.replicas) <= clock["placed"]:
+        old = len(records.replicas)
+        grown["replicas"] = np.concatenate((records.replicas, empty_replica_rows(old)))
+    if 0 < len(records.changes) <= clock["changes"] + 2:
+        grown["changes"] = _longer(records.changes, 2 * len(records.changes))
+    if 0 < len(records.samples) <= clock["samples"]:
+        size = 2 * len(records.samples)
+        grown["samples"] = _longer(records.samples, size)
+        if all_rows:
+            grown["nodes"] = _longer(records.nodes, size)
+    for name, used in (("invocations", "invocations"), ("moved", "moved")):
+        rows = getattr(records, name)
+        if all_rows and clock[used] + margin >= len(rows):
+            grown[name] = _longer(rows, 2 * len(rows) + margin)
+    return records._replace(**grown)

@@ -1,0 +1,142 @@
+"""Devices, their topology, and the routes between them that a run needs."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from cloudarena.engine.flows import make_flows
+from cloudarena.engine.laws import Laws, make_laws
+from cloudarena.scenarios.faas.spec import FaasScenario
+from cloudarena.scenarios.faas.spec.devices import Devices, Topology
+from cloudarena.scenarios.faas.state import CLIENT, FLOW, HOLDER, NONE, Paths
+from cloudarena.workloads import faas_topology
+from cloudarena.workloads.faas_layouts import make_topology
+from cloudarena.workloads.faas_topology import Routes, find_routes
+
+FLOWS = 256
+
+
+class Ground(NamedTuple):
+    """What a run stands on."""
+
+    devices: tuple[str, ...]
+    """The type of each node."""
+    names: tuple[str, ...]
+    """Of the nodes, and of all other points of a topology."""
+    zones: tuple[str, ...]
+    """Of the nodes; empty without a topology."""
+    types: tuple[str, ...]
+    """The types that there are, each once."""
+    topology: faas_topology.Topology | None
+
+
+def build_ground(scenario: FaasScenario, seed: int) -> Ground:
+    """The devices of a run and how they are connected."""
+    chosen = seed if scenario.topology.seed is None else scenario.topology.seed
+    return _ground(scenario.devices.model_dump_json(), scenario.topology.model_dump_json(), chosen)
+
+
+@lru_cache(maxsize=2)
+def _ground(devices_json: str, topology_json: str, seed: int) -> Ground:
+    """The last ones are kept, for the next policy."""
+    devices = Devices.model_validate_json(devices_json).draw(seed)
+    spec = Topology.model_validate_json(topology_json)
+    types = tuple(sorted(set(devices)))
+    if spec.kind == "none":
+        counts: dict[str, int] = {}
+        names = []
+        for name in devices:
+            names.append(f"{name}-{counts.get(name, 0)}")
+            counts[name] = counts.get(name, 0) + 1
+        return Ground(devices, tuple(names), (), types, None)
+    topology = make_topology(spec.kind, devices, seed, spec.cells)
+    zones = tuple(topology.zones[zone] for zone in topology.zone)
+    return Ground(devices, topology.names, zones, types, topology)
+
+
+def build_paths(scenario: FaasScenario, ground: Ground) -> tuple[Paths, Laws]:
+    """The routes of pulls, of data and of requests, and the laws of their latencies."""
+    topology = ground.topology
+    if topology is None:
+        return _no_paths(len(ground.devices), len(scenario.functions))
+    count, buckets = len(ground.devices), len(scenario.functions)
+    nodes, storage = np.arange(count), topology.storage
+    clients = topology.gateways if len(topology.gateways) else nodes
+    # Rows: registry to all; storage to all; all to storage; clients to all; all to clients.
+    sources = np.concatenate(
+        (
+            np.full(count, topology.registry),
+            np.repeat(storage, count),
+            np.tile(nodes, len(storage)),
+            np.repeat(clients, count),
+            np.tile(nodes, len(clients)),
+        )
+    )
+    targets = np.concatenate(
+        (
+            nodes,
+            np.tile(nodes, len(storage)),
+            np.repeat(storage, count),
+            np.tile(nodes, len(clients)),
+            np.repeat(clients, count),
+        )
+    )
+    routes = find_routes(topology, sources, targets)
+    shape = (len(storage), count)
+    fetch = count + np.arange(len(storage) * count).reshape(shape)
+    store = fetch + len(storage) * count
+    ask = count * (1 + 2 * len(storage)) + np.arange(len(clients) * count).reshape(-1, count)
+    held = held_by(buckets, len(storage), scenario.network.copies)
+    # Of the holders of a bucket the nearest: by the time of a megabyte, then the first.
+    cost = routes.latency_s[fetch] + 1e6 / routes.bytes_s[fetch]
+    cost[storage[:, None] == nodes[None, :]] = -1.0
+    nearest = np.where(held[:, :, None], cost[None, :, :], np.inf).argmin(axis=1)
+    own = storage[nearest] == nodes[None, :]
+    column = np.broadcast_to(nodes, nearest.shape)
+    holders = np.zeros(nearest.shape, HOLDER)
+    holders["point"] = storage[nearest]
+    holders["fetch"] = np.where(own, NONE, fetch[nearest, column])
+    holders["store"] = np.where(own, NONE, store[nearest, column])
+    holders["byte_s"] = np.where(own, 0.0, 1.0 / routes.bytes_s[fetch[nearest, column]])
+    messages = np.zeros(ask.shape, CLIENT)
+    messages["ask"], messages["answer"] = ask, ask + len(clients) * count
+    messages["latency_s"] = routes.latency_s[ask]
+    paths = Paths(
+        flows=make_flows(topology.link_bytes_s, routes.begin, routes.links, FLOWS),
+        purposes=np.zeros(FLOWS, FLOW),
+        asked=np.zeros(FLOWS, FLOW),
+        holders=holders,
+        clients=messages,
+        points=np.asarray(clients, np.int64),
+        registry=int(topology.registry),
+        routes=routes,
+    )
+    return paths, topology.laws
+
+
+def held_by(buckets: int, holders: int, copies: int | None) -> np.ndarray:
+    """The storage index, (buckets, holders): the copies of bucket b begin at holder b."""
+    copies = holders if copies is None else min(copies, holders)
+    index = np.zeros((buckets, holders), bool)
+    for bucket in range(buckets):
+        index[bucket, (bucket + np.arange(copies)) % holders] = True
+    return index
+
+
+def _no_paths(nodes: int, buckets: int) -> tuple[Paths, Laws]:
+    """Arrays of the right kinds for a run without a network."""
+    none, begin = np.zeros(0, np.int64), np.zeros(2, np.int64)
+    paths = Paths(
+        flows=make_flows(np.ones(1), begin, none, 1),
+        purposes=np.zeros(1, FLOW),
+        asked=np.zeros(1, FLOW),
+        holders=np.zeros((buckets, nodes), HOLDER),
+        clients=np.zeros((1, nodes), CLIENT),
+        points=np.zeros(1, np.int64),
+        registry=0,
+        routes=Routes(begin, none, begin, none, np.zeros(1), np.ones(1)),
+    )
+    return paths, make_laws([])

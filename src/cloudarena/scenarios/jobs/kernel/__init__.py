@@ -1,0 +1,176 @@
+"""How time moves in a cluster of batch jobs: compiled functions on arrays.
+
+The order of events at one instant:
+
+1. Instances that finish, in the order in which they were started, leave their machines; a task
+   whose last instance has finished lets its children become ready.
+2. Machines fail or come back, in the order in which that was known. What runs on a machine that
+   fails is lost and waits again.
+3. Jobs arrive, in the order of the workload; their tasks without parents are ready.
+4. Ready instances are started, one action after the other, until the policy starts nothing more
+   or nothing more fits. With a scheduling interval this happens only at its multiples.
+
+Instances of a task that start together on one machine are one row, and one event.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.engine.calendar import size
+from cloudarena.engine.compiled import inlined, inner, lean
+from cloudarena.engine.status import DECIDE, FULL
+from cloudarena.scenarios.jobs.kernel.clock import advance, record_series
+from cloudarena.scenarios.jobs.kernel.queue import copies_that_fit, gang_fits, is_ready
+from cloudarena.scenarios.jobs.kernel.rows import start
+from cloudarena.scenarios.jobs.state import Machines, NotAllowed, Shown, Tasks, World
+
+PATIENCE, PATIENCE_PER_MACHINE = 10_000, 100
+"""How often in a row nothing may be started in an idle cluster with machines that are down."""
+
+
+@inner
+def is_idle(world: World) -> bool:
+    """Whether nothing runs and nothing will arrive: only machines may still fail and come back."""
+    return world.clock[0].arrived == len(world.demand.submit) and size(world.finishes) == 0
+
+
+@inlined
+def must_start(world: World) -> bool:
+    """Whether an idle cluster has nothing to wait for: no machine is down, or it waited for ever.
+
+    Machines that fail by a law do so without end, and so could wait who waits for them.
+    """
+    clock = world.clock[0]
+    patience = PATIENCE + PATIENCE_PER_MACHINE * len(world.machines.up)
+    return is_idle(world) and (clock.down == 0 or clock.idle_waits >= patience)
+
+
+@inner
+def rows_are_short(world: World) -> bool:
+    """Whether the next start may need more rows than there are."""
+    clock = world.clock[0]
+    needed = len(world.machines.up) + clock.lost_rows + 1
+    return clock.rows - clock.spare + needed > len(world.machines.rows)
+
+
+@inner
+def begin(world: World, task: int, machine: int, count: int) -> int:
+    """Starts what an action says (DECIDE), or says why it may not.
+
+    A gang starts whole: its instances fill the machines in order, from the given one on, in a
+    circle.
+    """
+    tasks, machines = world.tasks, world.machines
+    if task < 0 or task >= len(tasks.job):
+        return NotAllowed.NO_SUCH_TASK
+    if machine < 0 or machine >= len(machines.up):
+        return NotAllowed.NO_SUCH_MACHINE
+    if not is_ready(world, task):
+        return NotAllowed.NOT_READY
+    left = count
+    if tasks.gang[task]:
+        left = tasks.waiting[task]
+        if not gang_fits(tasks, machines, task):
+            return NotAllowed.NO_ROOM
+    elif count < 1 or count > min(
+        tasks.waiting[task], copies_that_fit(tasks, machines, task, machine)
+    ):
+        return NotAllowed.NO_ROOM
+    while left > 0:
+        here = min(left, copies_that_fit(tasks, machines, task, machine))
+        if here > 0:
+            start(world, task, machine, here)
+            left -= here
+        machine = (machine + 1) % len(machines.up)
+    world.clock[0].actions += 1
+    world.clock[0].idle_waits = 0
+    return DECIDE
+
+
+@lean
+def act(world: World, task: int, machine: int, count: int) -> int:
+    """Takes an action, if a decision is pending, and moves on; or says why it may not be taken.
+
+    Task and machine -1 start nothing more at this instant.
+    """
+    clock = world.clock[0]
+    if clock.deciding == 1:
+        if rows_are_short(world):
+            return FULL
+        clock.task, clock.machine, clock.count = task, machine, count
+        if task == -1 and machine == -1:
+            if must_start(world):
+                return NotAllowed.MUST_START
+            if is_idle(world):
+                clock.idle_waits += 1
+            clock.deciding = 0
+            record_series(world)
+        else:
+            status = begin(world, task, machine, count)
+            if status != DECIDE:
+                return status
+    return advance(world)
+
+
+@inner
+def shown_tasks(world: World, shown: Shown) -> Tasks:
+    """The tasks with the part of ``ready`` that counts now."""
+    t, clock = shown.tasks, world.clock[0]
+    return Tasks(
+        world.queue.task_at[clock.first], shown.ready[: clock.ready],
+        t.job, t.user, t.submit, t.instances, t.waiting, t.running, t.finished, t.demand,
+        t.duration, t.path, t.weight, t.gang, t.first_task, t.job_held, t.user_held,
+    )  # fmt: skip
+
+
+@inner
+def shown_machines(world: World, shown: Shown) -> Machines:
+    """The machines with the time and the rows that count now."""
+    m = shown.machines
+    return Machines(
+        world.clock[0].now,
+        m.capacity, m.free, m.speed, m.up, m.total, m.free_total, m.room,
+        shown.active[: size(world.finishes)], m.rows,
+    )  # fmt: skip
+
+
+@inner
+def play_on(
+    world: World,
+    shown: Shown,
+    stop: Ints,
+    parameters: Floats,
+    policy: Any,
+    rng: np.random.Generator,
+) -> int:
+    """Lets a compiled policy decide until the run ends, rows are short, or an action is bad.
+
+    It sees ``shown``, read-only. Where ``stop`` is set, it comes back.
+    """
+    task, machine, count = -1, -1, 0
+    status = DECIDE
+    while status == DECIDE and stop[0] == 0:
+        if world.clock[0].deciding == 1:
+            if rows_are_short(world):  # before the policy draws anything
+                return FULL
+            task, machine, count = policy(
+                shown_tasks(world, shown), shown_machines(world, shown), parameters, rng
+            )
+        status = act(world, task, machine, count)
+    return status
+
+
+def play(
+    world: World,
+    shown: Shown,
+    stop: Ints,
+    parameters: Floats,
+    policy: Any,
+    rng: np.random.Generator,
+) -> int:
+    """As ``play_on``, for Python; it counts references, since Python gives it a Generator."""
+    return play_on(world, shown, stop, parameters, policy, rng)
