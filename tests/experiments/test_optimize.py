@@ -1,6 +1,10 @@
 """A scenario with a space of designs is a problem, and what is chosen among its designs."""
 
+import ast
 import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,11 +13,13 @@ import yaml
 import cloudarena
 from cloudarena.base.errors import CloudarenaError, SpecError
 from cloudarena.catalogue import studies
+from cloudarena.contract import Model
 from cloudarena.experiments.designs import design_text
 from cloudarena.experiments.optimize import optimize
 from cloudarena.experiments.scenario_problem import ScenarioProblem
 from cloudarena.experiments.study import read_study
-from cloudarena.optimizers import Problem
+from cloudarena.optimizers import FunctionProblem, Objective, Problem
+from cloudarena.scenarios import kinds
 
 from .tiny import SCENARIO, STUDY
 
@@ -243,6 +249,57 @@ def test_changes_reach_into_shares():
     assert found.selection.designs == 5_005
     with pytest.raises(SpecError, match="unknown key 'vm'"):
         optimize("clusters/ligo-20", "los", overrides=["vm=16"])
+
+
+class Parabola(Model):
+    """A model of a kind of one's own: the designs are numbers, the best is ``lowest``."""
+
+    objectives: ClassVar = (Objective("height"),)
+    lowest: int = 3
+
+    def problem(self, seed):
+        def height(design, rng):
+            return (design - self.lowest) ** 2 + rng.normal(0.0, 0.1)
+
+        return FunctionProblem(height, range(10), "height", seed)
+
+    def spec_of(self, design):
+        return {**SCENARIO, "boot_s": design}
+
+    def plain(self, design):
+        return {"number": design}
+
+
+def test_any_kind_may_offer_a_model(monkeypatch):
+    kind = SimpleNamespace(
+        name="mine", models={"parabola": "x:Parabola"}, model={"parabola": Parabola}.__getitem__
+    )
+    monkeypatch.setattr("cloudarena.experiments.study.kinds", lambda: {"mine": kind})
+    found = optimize({"parabola": {"lowest": 4}, "description": "a curve"}, "ocba")
+    assert found.winner == 4
+    assert found.summary()["chosen"][0]["number"] == 4
+    assert found.winning_scenario.boot_s == 4
+    assert found.winning_scenario.description == "a curve"
+    assert optimize({"parabola": {}}, "ocba", overrides=["lowest=7"]).winner == 7
+    for study, words in (
+        ({"parabola": {"deepest": 1}}, "parabola: unknown key 'deepest'"),
+        ({"parabola": 5}, "parabola: 5 is not allowed: a mapping of keys"),
+        ({"parabola": {}, "where": ["a < b"]}, "parabola: is not allowed together with where"),
+        ({"objectives": ["height"]}, "spec: is required: a scenario, or parabola"),
+    ):
+        with pytest.raises(SpecError, match=words):
+            optimize(study, "ocba")
+
+
+def test_experiments_and_report_name_no_kind():
+    home = Path(cloudarena.__file__).parent
+    for folder in ("experiments", "report", "optimizers", "reduction"):
+        for file in (home / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant):
+                    assert node.value not in kinds(), file
+                if isinstance(node, ast.ImportFrom):
+                    assert not str(node.module).startswith("cloudarena.scenarios."), file
 
 
 @pytest.mark.parametrize(

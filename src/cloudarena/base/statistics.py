@@ -107,12 +107,17 @@ def _undominated_by_central(losses: Floats) -> Ints:
     """The points that the one with the least sum of stretched losses leaves: most often few."""
     if not len(losses):
         return np.arange(0)
-    span = np.ptp(losses, axis=0)
-    scale = np.divide(1.0, span, out=np.zeros_like(span), where=span > 0.0)
-    central = losses[np.argmin((losses - losses.min(axis=0)) @ scale)]
-    columns = range(losses.shape[1])
-    smaller = np.logical_or.reduce([losses[:, k] < central[k] for k in columns])
-    larger = np.logical_or.reduce([losses[:, k] > central[k] for k in columns])
+    columns = np.ascontiguousarray(losses.T)  # several times as fast as rows
+    total = np.zeros(len(losses))
+    for column in columns:
+        low, high = column.min(), column.max()
+        if high > low:
+            total += (column - low) / (high - low)
+    central = losses[np.argmin(total)]
+    smaller, larger = np.zeros((2, len(losses)), np.bool_)
+    for column, value in zip(columns, central, strict=True):
+        smaller |= column < value
+        larger |= column > value
     return np.flatnonzero(smaller | ~larger)
 
 

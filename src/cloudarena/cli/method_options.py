@@ -32,16 +32,19 @@ class OptimizeCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the command line, with the options of the methods."""
+        self.list_methods(_asked(args) if {"-h", "--help"} & set(args) else "")
+        return super().parse_args(ctx, args)
+
+    def list_methods(self, name: str = "") -> None:
+        """Gives the command the options of a method, or else of all, and lists them in its help."""
         from cloudarena.optimizers import METHODS
 
-        asked = METHODS.get(_asked(args)) if {"-h", "--help"} & set(args) else None
-        shown = [asked] if asked else list(METHODS.values())
+        shown = [METHODS[name]] if name in METHODS else list(METHODS.values())
         own = [one for one in self.params if one.name not in _names(METHODS.values())]
         self.params = [*own, *_options(shown)]
         help_text = inspect.cleandoc(self.help or "").partition("\n\nMethods:")[0]
         lines = [f"{one.name}: {one.description}" for one in shown]
         self.help = "\n\n".join([help_text, "Methods:", *lines])
-        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command; what was said of methods' options is in ``ctx.obj``."""
