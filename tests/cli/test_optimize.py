@@ -1,8 +1,8 @@
 """``cloudarena optimize`` and ``metrics reduce``: what people type, and what they get."""
 
 import json
-import subprocess
 import re
+import subprocess
 import sys
 
 import numpy as np

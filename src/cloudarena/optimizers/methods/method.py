@@ -105,9 +105,6 @@ class FinalChoice(Options):
     """Decides what the method draws, and the final rule random."""
 
 
-SHARED = (Budget, FixedBudget, Claim, MarginClaim, SeveralClaim, LayersClaim, FinalChoice)
-"""The specs of options that several methods have."""
-
 OptionsT = TypeVar("OptionsT", bound=Options)
 
 
