@@ -24,7 +24,7 @@ from rich.console import Console
 
 from benchmarks.mapping import markdown
 from cloudarena.base.statistics import front_of
-from cloudarena.catalogue import FOLDER, STUDY, read_yaml
+from cloudarena.catalogue import read_yaml, studies
 from cloudarena.experiments.compare import Estimate, interval
 from cloudarena.experiments.scenario_problem import ScenarioProblem
 from cloudarena.experiments.study import ScenarioStudy, read_study
@@ -83,7 +83,7 @@ def behind(rule: FinalRule, values: np.ndarray, proper: Selection, design: int) 
 
 def simulate(spec: str, designs: int, replications: int, seed: int) -> tuple[ScenarioStudy, Any]:
     """The study, and the metrics of its designs: (designs, replications, METRICS)."""
-    study = read_study({"spec": spec, **read_yaml(FOLDER / f"{STUDIED}{STUDY}", STUDIED)})
+    study = read_study({"spec": spec, **read_yaml(studies()[STUDIED], STUDIED)})
     if designs < len(study.space(0)):
         study = study._replace(study=study.study.model_copy(update={"sample": designs}))
     space = study.space(0)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from cloudarena.contract import Scenario as Scenario
     from cloudarena.contract import metric as metric
     from cloudarena.experiments.compare import compare as compare
+    from cloudarena.experiments.comparison import Comparison as Comparison
+    from cloudarena.experiments.optimization import Optimization as Optimization
     from cloudarena.experiments.optimize import optimize as optimize
     from cloudarena.experiments.simulate import simulate as simulate
     from cloudarena.policies import parameters as parameters
@@ -39,6 +41,8 @@ _HOMES = {
     "Decision": "contract",
     "Policy": "contract",
     "Result": "contract",
+    "Comparison": "experiments.comparison",
+    "Optimization": "experiments.optimization",
     "Metric": "contract",
     "metric": "contract",
     "parameters": "policies",

@@ -80,11 +80,13 @@ def test_it_says_what_to_take_how_sure_and_at_what_cost(cloudarena, study, tmp_p
     assert "Monte Carlo needs" in words
     folder = tmp_path / "results"
     names = {file.name for file in folder.iterdir()}
-    assert names == {"report.html", "optimize.json", "designs.parquet", "winner.yaml"}
-    assert set(json.loads((folder / "optimize.json").read_text())) >= PROMISED
+    assert names == {
+        "report.html", "metrics.json", "designs.parquet", "spec.yaml", "winner.yaml", "state.npz",
+    }  # fmt: skip
+    assert set(json.loads((folder / "metrics.json").read_text())) >= PROMISED
     designs = pq.read_table(folder / "designs.parquet").to_pylist()
     assert len(designs) == 5
-    front = json.loads((folder / "optimize.json").read_text())["front"]
+    front = json.loads((folder / "metrics.json").read_text())["front"]
     assert [row["design"] for row in designs if row["front"]] == [row["design"] for row in front]
     assert all(row["replications"] > 0 for row in front)
     assert all((row["replications"] > 0) == row["selected"] for row in designs)
@@ -394,7 +396,7 @@ def test_a_results_folder_knows_which_way_is_better(tmp_path):
 
     from cloudarena.experiments.metric_table import read_metric_table
 
-    (tmp_path / "comparison.json").write_text(json.dumps({"scenario": "my.yaml", "kind": "vm"}))
+    (tmp_path / "metrics.json").write_text(json.dumps({"scenario": "my.yaml", "kind": "vm"}))
     rng = np.random.default_rng(0)
     policies = np.repeat([f"p{k}" for k in range(30)], 2)
     columns = {name: rng.random(60) for name in ("requests", "energy_kwh", "profit_usd")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,11 +18,6 @@ from cloudarena.cli.options import (
     print_json,
     show_warnings,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cloudarena.experiments.compare import Comparison
 
 
 def compare(
@@ -61,7 +56,7 @@ def compare(
 
     from cloudarena.catalogue import load
     from cloudarena.experiments.compare import compare as run_comparison
-    from cloudarena.report.tables import comparison_tables
+    from cloudarena.report.terminal import comparison_tables
 
     show_warnings()
     scenario = load(spec, list(overrides or ()))
@@ -83,7 +78,7 @@ def compare(
             service_margin=service_margin,
         )
     if out is not None:
-        _save(comparison, out)
+        comparison.save(out)
     if as_json:
         print_json(comparison.summary())
         return
@@ -91,19 +86,3 @@ def compare(
         people().print(table)
     if out is not None:
         people().print(f"wrote {out}/report.html", highlight=False)
-
-
-def _save(comparison: Comparison, out: Path) -> None:
-    """Writes ``report.html``, ``comparison.json`` and every replication as Parquet."""
-    import json
-
-    import pyarrow.parquet as pq
-
-    from cloudarena.base.files import written_folder
-    from cloudarena.report.html import write_report
-
-    with written_folder(out) as draft:
-        write_report(comparison, draft / "report.html")
-        text = json.dumps(comparison.summary(), indent=2, allow_nan=False)
-        (draft / "comparison.json").write_text(text + "\n")
-        pq.write_table(comparison.table(), draft / "replications.parquet", compression="zstd")

@@ -22,9 +22,7 @@ from cloudarena.cli.options import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
-    from cloudarena.experiments.optimization import Optimization
     from cloudarena.optimizers import Problem, Progress
 
 
@@ -74,11 +72,11 @@ def optimize(
             **ctx.obj,
         )
     if out is not None:
-        _save(found, out)
+        found.save(out)
     if as_json:
         print_json(found.summary())
         return
-    from cloudarena.report.optimization import optimization_tables
+    from cloudarena.report.terminal import optimization_tables
 
     for part in optimization_tables(found):
         people().print(part, highlight=False)
@@ -117,21 +115,3 @@ def _progress() -> Iterator[Callable[[str, Progress, Problem], None] | None]:
             )
 
         yield watch
-
-
-def _save(found: Optimization, out: Path) -> None:
-    """Writes the report, all figures as JSON, every selected design, and the winner's spec."""
-    import json
-
-    import pyarrow.parquet as pq
-
-    from cloudarena.base.files import written_folder
-    from cloudarena.report.optimization import write_optimization_report
-    from cloudarena.report.reproduce import spec_yaml
-
-    with written_folder(out) as draft:
-        write_optimization_report(found, draft / "report.html")
-        (draft / "optimize.json").write_text(json.dumps(found.summary(), indent=2) + "\n")
-        pq.write_table(found.table(), draft / "designs.parquet", compression="zstd")
-        winner = spec_yaml(found.winning_scenario, absolute=True)
-        (draft / "winner.yaml").write_text(winner, encoding="utf-8")

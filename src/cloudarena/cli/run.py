@@ -53,8 +53,9 @@ def run(
     if as_json:
         print_json(result.summary())
         return
-    from cloudarena.report.tables import result_table
+    from cloudarena.report.terminal import result_table
 
     people().print(result_table(result, scenario))
     if out is not None:
-        people().print(f"wrote {out}/metrics.json and {len(result.tables)} tables", highlight=False)
+        files = f"{out}/report.html, metrics.json and {len(result.tables)} tables"
+        people().print(f"wrote {files}", highlight=False)

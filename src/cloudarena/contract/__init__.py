@@ -20,7 +20,8 @@ from cloudarena.contract.model import Model
 from cloudarena.contract.plot import Plot, TradeOff
 from cloudarena.contract.result import RecordLevel, Result
 from cloudarena.contract.run import Run
-from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.saved import Saved
+from cloudarena.contract.scenario import Scenario, scenario_from_yaml
 from cloudarena.contract.spec import Spec
 from cloudarena.policies.policy import Policy
 
@@ -37,9 +38,11 @@ __all__ = [
     "RecordLevel",
     "Result",
     "Run",
+    "Saved",
     "Scenario",
     "Spec",
     "TradeOff",
     "metric",
+    "scenario_from_yaml",
     "shared",
 ]

@@ -202,6 +202,8 @@ def comparison_summary(comparison: Comparison) -> dict[str, Any]:
         for pair in comparison.scenario.kind.trade_offs
     ]
     return {
+        "result": comparison.stored_as,
+        "version": comparison.version,
         "scenario": comparison.scenario.name,
         "kind": comparison.scenario.kind.name,
         "policies": list(policies),

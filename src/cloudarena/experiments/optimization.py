@@ -4,25 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from cloudarena.base.arrays import Ints
-from cloudarena.contract import Result, Scenario
+from cloudarena.base.records import pack, unpack
+from cloudarena.base.results import SPEC, Contents, needed
+from cloudarena.contract import Result, Saved, Scenario
 from cloudarena.experiments.designs import design_text
 from cloudarena.experiments.simulate import simulate
-from cloudarena.experiments.study import LoadedStudy
+from cloudarena.experiments.study import LoadedStudy, study_from_yaml
 from cloudarena.optimizers import Problem, Selection
 from cloudarena.optimizers.ordinal.alignment import NOTHING
+from cloudarena.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
+class Selections(NamedTuple):
+    """The outcomes of the methods, as they are kept in a file."""
+
+    selection: Selection
+    others: tuple[Selection, ...]
+
+
 @dataclass(frozen=True, eq=False)
-class Optimization:
+class Optimization(Saved):
     """What was chosen among the designs of a study, and what others would have chosen."""
+
+    stored_as: ClassVar[str] = "optimization"
+    page: ClassVar[str] = "cloudarena.report.pages.optimization"
 
     study: LoadedStudy
     problem: Problem
@@ -38,6 +51,8 @@ class Optimization:
     seed: int
     options: dict[str, Any]
     """The options of the methods that the user gave."""
+    version: str = __version__
+    """The version of cloudarena that ran it."""
 
     @cached_property
     def winner(self) -> Any:
@@ -81,9 +96,17 @@ class Optimization:
     def summary(self) -> dict[str, Any]:
         """All of it as plain values for JSON."""
         return {
+            "result": self.stored_as,
+            "version": self.version,
             "scenario": self.study.name,
             "kind": self.winning_scenario.kind.name,
             "seed": self.seed,
+            "asked": {
+                "method": self.asked_method,
+                "evaluations": self.evaluations,
+                "options": self.options,
+                "set": self.study.overrides,
+            },
             **self.selection.summary(),
             "chosen": self.designs(self.selection, self.selection.chosen),
             "front": self.designs(self.selection, self.selection.front.designs),
@@ -95,7 +118,41 @@ class Optimization:
                 for other in self.others
             ]
             + [{"method": method, "error": why} for method, why in self.failures.items()],
+            "tables": ["designs"],
         }
+
+    def contents(self) -> Contents:
+        """The figures, every design, the study, the winner's spec, and what the methods kept."""
+        return Contents(
+            self.summary(),
+            {"designs": self.table()},
+            {
+                SPEC: self.study.to_yaml(self.selection.objectives),
+                "winner.yaml": self.winning_scenario.to_yaml(absolute=True),
+            },
+            pack(Selections(self.selection, self.others)),
+        )
+
+    @classmethod
+    def restore(cls, contents: Contents) -> Self:
+        """The optimisation whose contents these are; nothing is simulated again."""
+        said, asked = contents.summary, contents.summary["asked"]
+        text = needed(contents, cls.stored_as, SPEC)
+        study = study_from_yaml(text, said["scenario"], asked["set"])
+        kept = unpack(Selections, contents.state)
+        failures = {one["method"]: one["error"] for one in said["compared"] if "error" in one}
+        return cls(
+            study,
+            study.problem(kept.selection.objectives, said["seed"]),
+            kept.selection,
+            kept.others,
+            failures,
+            asked["method"],
+            asked["evaluations"],
+            said["seed"],
+            asked["options"],
+            said["version"],
+        )
 
     def table(self) -> pa.Table:
         """A row for each design that was evaluated: what it is, and its objectives.

@@ -19,7 +19,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +27,7 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import SpecError, explain, nearest
+from cloudarena.base.yaml import parse_yaml
 from cloudarena.catalogue import (
     load,
     override,
@@ -100,7 +101,7 @@ class LoadedStudy(ABC):
         """The objectives asked for, else those of the study, else the usual ones."""
 
     @abstractmethod
-    def problem(self, objectives: Sequence[Objective], seed: int, workers: int) -> Problem:
+    def problem(self, objectives: Sequence[Objective], seed: int, workers: int = -1) -> Problem:
         """The designs and their evaluator, for the optimisers."""
 
     @abstractmethod
@@ -110,6 +111,21 @@ class LoadedStudy(ABC):
     @abstractmethod
     def plain(self, design: Any) -> dict[str, Any]:
         """A design as plain values for JSON."""
+
+    @abstractmethod
+    def described(self) -> dict[str, Any]:
+        """What the designs are designs of, as plain keys of a study."""
+
+    def to_yaml(self, objectives: Sequence[Objective]) -> str:
+        """The study with all of it and the objectives written out, as YAML that loads again."""
+        import yaml
+
+        plain = {
+            **self.study.model_dump(mode="json", exclude_unset=True),
+            **self.described(),
+            "objectives": {one.name: one.direction for one in objectives},
+        }
+        return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
 
 
 @dataclass(frozen=True)
@@ -141,7 +157,7 @@ class ScenarioStudy(LoadedStudy):
         chosen: Objectives = wanted or self.study.objectives or (self.scenario.kind.headline,)
         return scenario_objectives(chosen, self.scenario)
 
-    def problem(self, objectives: Sequence[Objective], seed: int, workers: int) -> Problem:
+    def problem(self, objectives: Sequence[Objective], seed: int, workers: int = -1) -> Problem:
         """The designs, each replication of which is simulated once."""
         space = self.space(seed)
         return Remembered(ScenarioProblem(self.scenario_of, space, objectives, seed, workers))
@@ -153,6 +169,10 @@ class ScenarioStudy(LoadedStudy):
     def plain(self, design: Design) -> dict[str, Any]:
         """Its policy, and the keys of the spec that it sets."""
         return {"policy": policy_text(design), "set": spec_changes(design)}
+
+    def described(self) -> dict[str, Any]:
+        """The spec, with paths that do not depend on where it stands."""
+        return {"spec": parse_yaml(self.scenario.to_yaml(absolute=True))}
 
     def space(self, seed: int) -> DesignSpace:
         """The designs."""
@@ -182,13 +202,15 @@ class ScenarioStudy(LoadedStudy):
 class ModelStudy(LoadedStudy):
     """Designs of a closed-form model, which are computed."""
 
+    key: str
+    """What users write for the model, such as ``shares``."""
     model: Model
 
     def objectives(self, wanted: Objectives | None) -> tuple[Objective, ...]:
         """The objectives asked for, else those of the study, else all of the model."""
         return model_objectives(wanted or self.study.objectives, self.model)
 
-    def problem(self, objectives: Sequence[Objective], seed: int, workers: int) -> Problem:
+    def problem(self, objectives: Sequence[Objective], seed: int, workers: int = -1) -> Problem:
         """The model as a problem."""
         problem = self.model.problem(seed)
         if tuple(objectives) == problem.objectives:
@@ -202,6 +224,10 @@ class ModelStudy(LoadedStudy):
     def plain(self, design: Any) -> dict[str, Any]:
         """The design under the name that the model gives it."""
         return self.model.plain(design)
+
+    def described(self) -> dict[str, Any]:
+        """The model under its key."""
+        return {self.key: self.model.model_dump(mode="json", exclude_unset=True)}
 
 
 def read_study(
@@ -241,6 +267,17 @@ def read_study(
     return ScenarioStudy(name or scenario.name, study, changes, source, folder, scenario)
 
 
+def study_from_yaml(text: str, name: str, overrides: Mapping[str, Any]) -> LoadedStudy:
+    """The study that ``to_yaml`` wrote, under the name, and with the changes, that it had."""
+    try:
+        data = parse_yaml(text)
+    except ValueError as error:
+        raise SpecError(f"spec.yaml, {error}") from None
+    if not isinstance(data, dict):
+        raise SpecError("spec.yaml: is not a mapping of keys")
+    return replace(read_study(data), name=name, overrides=dict(overrides))
+
+
 def _read_model_study(
     data: Mapping[str, Any],
     name: str,
@@ -257,7 +294,7 @@ def _read_model_study(
     if isinstance(given, dict):
         for path, value in changes.items():
             override(given, path, value)
-    return ModelStudy(name, study, changes, _parse(model, given, name, (key,)))
+    return ModelStudy(name, study, changes, key, _parse(model, given, name, (key,)))
 
 
 S = TypeVar("S", bound=Spec)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -145,7 +145,7 @@ def first_of_each(ids: pa.Array) -> NDArray[np.bool_]:
     return is_first
 
 
-def writable(column: pa.ChunkedArray | pa.Array) -> NDArray:
+def writable(column: pa.ChunkedArray | pa.Array) -> NDArray[Any]:
     """A NumPy array of its own: compiled code takes no read-only ones."""
     return np.array(column.to_numpy(zero_copy_only=False))
 

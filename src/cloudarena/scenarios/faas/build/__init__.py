@@ -201,7 +201,12 @@ def _power(scenario: FaasScenario, device: Device) -> dict[str, Any]:
         kind, idle, cpu = PowerModel.POINTS, given.watts[0], given.watts[-1] - given.watts[0]
         points = np.array(given.watts) - idle
     elif given is not None and given.model == "curve":
-        kind, idle, cpu, exponent = PowerModel.CURVE, given.idle_w, given.busy_w - given.idle_w, given.r
+        kind, idle, cpu, exponent = (
+            PowerModel.CURVE,
+            given.idle_w,
+            given.busy_w - given.idle_w,
+            given.r,
+        )
     elif given is not None:
         idle, cpu = given.idle_w, given.cpu_w
     return {

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.base.errors import SpecError
-from cloudarena.engine.hashing import name_key
 from cloudarena.engine.distributions import Law, mean
+from cloudarena.engine.hashing import name_key
 from cloudarena.engine.laws import Laws, make_laws
+from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.spec.functions import Function, Image
 from cloudarena.scenarios.faas.state import (
     FIT,
@@ -23,7 +24,6 @@ from cloudarena.scenarios.faas.state import (
     Scaler,
     member,
 )
-from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.workloads import faas_functions
 from cloudarena.workloads.faas_devices import Device
 
@@ -157,8 +157,10 @@ def build_variants(
             fit = fits[v, d]
             fit["law"], fit["mean_s"] = len(laws), mean(one)
             laws.append(one)
-            fit["claim"][:Resource.BUS] = np.round(np.array(variant.use[d]) * WHOLE)
-            fit["claim"][Resource.BUS] = round(fit["claim"][Resource.CPU] * variant.memory_bound / saturation)
+            fit["claim"][: Resource.BUS] = np.round(np.array(variant.use[d]) * WHOLE)
+            fit["claim"][Resource.BUS] = round(
+                fit["claim"][Resource.CPU] * variant.memory_bound / saturation
+            )
         if variant.cold is not None:
             cold[v] = len(laws)
             laws.append(variant.cold)

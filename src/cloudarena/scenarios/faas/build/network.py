@@ -9,9 +9,9 @@ import numpy as np
 
 from cloudarena.engine.flows import make_flows
 from cloudarena.engine.laws import Laws, make_laws
+from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.spec.devices import Devices, Topology
 from cloudarena.scenarios.faas.state import CLIENT, FLOW, HOLDER, NONE, Paths
-from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.workloads import faas_topology
 from cloudarena.workloads.faas_layouts import make_topology
 from cloudarena.workloads.faas_topology import Routes, find_routes

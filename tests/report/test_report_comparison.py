@@ -11,11 +11,17 @@ import yaml
 
 import cloudarena
 from cloudarena.base.errors import CloudarenaError
-from cloudarena.report.html import render_report, write_report
 from cloudarena.report.numbers import UNKNOWN
-from cloudarena.report.page import ECHARTS
-from cloudarena.report.reproduce import reproduction, spec_yaml
-from cloudarena.report.timeline import MAX_POINTS, thin, timelines
+from cloudarena.report.page import ECHARTS, render
+from cloudarena.report.pages.comparison import make_sheet
+from cloudarena.report.reproduce import compare_again
+from cloudarena.report.terminal import difference_text, mean_text
+from cloudarena.report.timeline import MAX_POINTS, thin, time_charts
+
+
+def rendered(comparison):
+    return render(make_sheet(comparison))
+
 
 NASTY = "</script><img src=x onerror=alert(1)>&\"'<!--"
 
@@ -30,6 +36,21 @@ class Page(HTMLParser):
         self.feed(html.replace("<wbr>", ""))  # a place where a word may break is within it
         self.text = " ".join(" ".join(self.words).split())
         self.data = json.loads(self.scripts[0])
+
+    def dots(self, metric, differences=False):
+        """The rows of the chart of a metric's means, or of its differences; one or none."""
+        for chart in self.data["charts"]:
+            named = chart["type"] == "dots" and chart["metric"] == metric
+            if named and chart["has_zero"] == differences:
+                return chart["rows"]
+        return None
+
+    def column(self, name):
+        """A metric in every replication, an array of (policies, replications)."""
+        rows = self.data["rows"][0]
+        values = rows["columns"][rows["heads"].index(name)]
+        policies = len(dict.fromkeys(rows["columns"][0]))
+        return np.array(values, object).reshape(policies, -1).tolist()
 
     def handle_starttag(self, tag, attributes):
         self.elements.append((tag, dict(attributes)))
@@ -50,7 +71,7 @@ def comparison(made):
 
 @pytest.fixture(scope="module")
 def page(comparison):
-    return Page(render_report(comparison))
+    return Page(rendered(comparison))
 
 
 def test_the_page_says_what_was_run_and_what_came_out(page, comparison):
@@ -62,20 +83,33 @@ def test_the_page_says_what_was_run_and_what_came_out(page, comparison):
     for policy in comparison.policies:
         assert policy in page.text
     for metric in comparison.scenario.kind.metrics:
+        assert metric.label in page.text
         assert metric.name in page.text
         assert metric.description in page.text
 
 
 def test_every_highlight_and_energy_and_failures_have_charts(page, comparison):
-    charts = [
-        (attributes["data-chart"], attributes.get("data-metric"))
-        for _, attributes in page.elements
-        if "data-chart" in attributes
-    ]
-    for name in (*comparison.scenario.kind.highlights, "failed", "energy_kwh_per_core_hour_served"):
-        assert charts.count(("means", name)) == 1
-        assert charts.count(("differences", name)) == 1
-    assert charts.count(("time", None)) == len(comparison.scenario.kind.plots)
+    kind = comparison.scenario.kind
+    charts = [(one["type"], one.get("metric"), one.get("has_zero")) for one in page.data["charts"]]
+    frames = [a for _, a in page.elements if "data-chart" in a]
+    assert [int(frame["data-chart"]) for frame in frames] == list(range(len(charts)))
+    for name in (*kind.highlights, "failed", "energy_kwh_per_core_hour_served"):
+        assert charts.count(("dots", name, False)) == 1
+        assert charts.count(("dots", name, True)) == 1
+        assert [frame.get("data-metric") for frame in frames].count(name) == 2
+    over_time = [one["title"] for one in page.data["charts"] if one.get("over_time")]
+    assert over_time == [plot.title for plot in kind.plots]
+
+
+def test_metrics_are_called_by_their_labels_with_their_names_in_small_print(page, comparison):
+    profit = comparison.scenario.kind.metric["profit_usd"]
+    assert profit.label == "Profit, $"
+    titles = {chart["metric"]: chart["title"] for chart in page.data["charts"] if "rows" in chart}
+    assert titles["failed"] == "Failed"
+    tips = [a["data-tip"] for _, a in page.elements if "data-tip" in a]
+    assert any(tip.startswith(f"profit_usd: {profit.description[:-1]}") for tip in tips)
+    small = rendered(comparison)
+    assert '<span class="identifier">profit_usd</span>' in small
 
 
 def test_a_browser_loads_nothing(page):
@@ -85,7 +119,7 @@ def test_a_browser_loads_nothing(page):
     assert not re.search(r"url\(|@import", "".join(page.styles))
     policy = next(a["content"] for _, a in page.elements if a.get("http-equiv"))
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
-    own = files("cloudarena.report").joinpath("report.js").read_text()
+    own = files("cloudarena.report").joinpath("page.js").read_text()
     assert "http" not in own
     addresses = set(
         re.findall(r"https?://[\w./-]+", files("cloudarena.report").joinpath(ECHARTS).read_text())
@@ -101,70 +135,85 @@ def test_a_browser_loads_nothing(page):
 
 
 def test_the_numbers_on_the_page_are_those_of_the_comparison(page, comparison):
-    assert page.data["policies"] == list(comparison.policies)
-    assert page.data["conclusion"] == comparison.conclusion()
     for name, rows in comparison.values.items():
-        assert (np.array(page.data["values"][name]) == rows).all()
-    for metric in page.data["metrics"]:
-        measure = next(m for m in comparison.scenario.kind.metrics if m.name == metric["name"])
-        for policy, found in zip(comparison.policies, metric["estimates"], strict=True):
-            expected = comparison.estimate(policy, measure.name)
-            assert (found["mean"], found["low"], found["high"]) == expected
-        for policy, found in zip(comparison.policies[1:], metric["differences"], strict=True):
-            expected = comparison.difference(policy, measure.name)
-            assert (found["mean"], found["low"], found["high"]) == expected
-            assert found["verdict"] == comparison.verdict(policy, measure)
+        assert (np.array(page.column(name)) == rows).all()
+    assert page.data["rows"][0]["columns"][2] == [3, 4, 5, 6] * len(comparison.policies)
+    for metric in comparison.scenario.kind.metrics:
+        for policy in comparison.policies:
+            assert squeezed(mean_text(comparison, policy, metric)) in page.text
+        for policy in comparison.policies[1:]:
+            assert squeezed(difference_text(comparison, policy, metric)) in page.text
+    drawn = 0
+    for metric in comparison.scenario.kind.metrics:
+        for differences in (False, True):
+            rows = page.dots(metric.name, differences)
+            first = 1 if differences else 0
+            if rows is None:
+                assert not metric.highlight
+                continue
+            drawn += 1
+            for policy, found in zip(comparison.policies[first:], rows, strict=True):
+                measured = comparison.difference if differences else comparison.estimate
+                assert tuple(found["estimate"]) == measured(policy, metric.name)
+                if differences:
+                    assert found["note"] == comparison.verdict(policy, metric)
+                else:
+                    values = comparison.values[metric.name]
+                    assert found["points"] == values[comparison.policies.index(policy)].tolist()
+    assert drawn == 2 * len(comparison.scenario.kind.highlights)
+
+
+def squeezed(text):
+    return " ".join(text.split())
 
 
 def test_the_same_comparison_gives_the_same_bytes(made, tmp_path):
-    first = write_report(made(), tmp_path / "a.html").read_bytes()
-    assert write_report(made(), tmp_path / "b.html").read_bytes() == first
+    first = made().to_html(tmp_path / "a.html").read_bytes()
+    assert made().to_html(tmp_path / "b.html").read_bytes() == first
 
 
 def test_special_characters_stay_text(made):
     scenario = cloudarena.load("vm/azure-like-10k", {"description": NASTY})
     comparison = made((NASTY, "b", "c"), scenario=scenario)
-    html = render_report(comparison)
+    html = rendered(comparison)
     assert "<img src=x" not in html
     page = Page(html)
-    assert page.data["policies"][0] == NASTY
+    assert page.dots("profit_usd")[0]["name"] == NASTY
     assert NASTY in page.text
     assert len([tag for tag, _ in page.elements if tag == "script"]) == 3
     assert comparison.conclusion() in page.text
 
 
 def test_one_replication_has_no_intervals(made):
-    html = render_report(made(replications=1))
+    html = rendered(made(replications=1))
     page = Page(html)
     assert "One replication has no confidence interval" in page.text
-    assert page.data["metrics"][0]["estimates"][0]["low"] is None
+    assert page.dots("profit_usd")[0]["estimate"][1:] == [None, None]
     assert 'class="half"' not in html
     assert 'class="verdict' not in html
 
 
 def test_one_policy_has_no_differences(made):
-    page = Page(render_report(made(("best-fit",))))
-    assert page.data["metrics"][0]["differences"] == []
-    assert not [a for _, a in page.elements if a.get("data-chart") == "differences"]
-    section = next(a for _, a in page.elements if a.get("aria-labelledby") == "differences-title")
-    assert "hidden" in section
+    page = Page(rendered(made(("best-fit",))))
+    assert page.dots("profit_usd", differences=True) is None
+    assert not [chart for chart in page.data["charts"] if chart.get("has_zero")]
+    assert "Differences from" not in page.text
 
 
 def test_equal_values_are_no_difference_and_have_no_leader(made):
     comparison = made(replications=3)
     values = {name: np.full_like(rows, 5.0) for name, rows in comparison.values.items()}
-    page = Page(render_report(dataclasses.replace(comparison, values=values)))
+    page = Page(rendered(dataclasses.replace(comparison, values=values)))
     assert "All replications gave the same numbers" in page.text
-    profit = next(m for m in page.data["metrics"] if m["name"] == "profit_usd")
-    assert profit["leaders"] == []
-    assert {d["verdict"] for d in profit["differences"]} == {"no difference"}
+    assert "★" not in {row["note"] for row in page.dots("profit_usd")}
+    assert {row["note"] for row in page.dots("profit_usd", differences=True)} == {"no difference"}
 
 
 def test_a_value_that_is_no_number_does_not_break_the_page(made):
     comparison = made()
     comparison.values["energy_kwh_per_core_hour_served"][1, 0] = np.nan
-    page = Page(render_report(comparison))
-    assert page.data["values"]["energy_kwh_per_core_hour_served"][1][0] is None
+    page = Page(rendered(comparison))
+    assert page.column("energy_kwh_per_core_hour_served")[1][0] is None
 
 
 @pytest.fixture(scope="module")
@@ -181,10 +230,13 @@ def unequal(made):
 
 
 def test_who_is_out_of_the_running_is_marked_and_never_starred(unequal):
-    html = render_report(unequal)
+    html = rendered(unequal)
     page = Page(html)
-    assert page.data["out_of_the_running"] == ["lazy"]
-    assert all("lazy" not in metric["leaders"] for metric in page.data["metrics"])
+    means = [one for one in page.data["charts"] if one.get("has_zero") is False]
+    assert len(means) == len(unequal.scenario.kind.highlights)
+    for chart in means:
+        assert [row["is_hollow"] for row in chart["rows"]] == [True, False, False]
+        assert chart["rows"][0]["note"] == "out of the running"
     assert html.count("⊘ out of the running</span>") == 1
     assert "lazy leaves 100 % of VMs unserved and is out of the running" in page.text
     assert unequal.conclusion() in page.text
@@ -192,54 +244,62 @@ def test_who_is_out_of_the_running_is_marked_and_never_starred(unequal):
 
 
 def test_what_has_no_value_is_a_dash_on_the_page_and_null_in_its_data(unequal):
-    page = Page(render_report(unequal))
-    energy = next(m for m in page.data["metrics"] if m["name"] == "energy_kwh_per_core_hour_served")
-    assert energy["estimates"][0]["mean"] is None
-    assert energy["estimates"][0]["text"] == UNKNOWN
-    assert energy["differences"][0]["verdict"] == ""
+    page = Page(rendered(unequal))
+    energy = page.dots("energy_kwh_per_core_hour_served")
+    assert energy[0]["estimate"] == [None, None, None]
+    assert energy[0]["text"] == UNKNOWN
+    assert page.column("energy_kwh_per_core_hour_served")[0] == [None] * 4
     assert UNKNOWN in page.text
     # All differences from lazy are unknown: there is nothing to draw.
-    drawn = [a["data-metric"] for _, a in page.elements if a.get("data-chart") == "differences"]
-    assert "energy_kwh_per_core_hour_served" not in drawn
+    assert page.dots("energy_kwh_per_core_hour_served", differences=True) is None
 
 
 def test_a_bound_is_shown_as_one_on_the_page_and_in_its_data(unequal):
-    page = Page(render_report(unequal))
-    delay = next(m for m in page.data["metrics"] if m["name"] == "delay_ticks")
-    assert delay["estimates"][2]["text"].startswith("> ")
-    assert (delay["estimates"][2]["bound"], delay["estimates"][2]["high"]) == ("least", None)
-    assert page.data["bounds"]["delay_ticks"][2] == [False, True, False, False]
+    page = Page(rendered(unequal))
+    delay = unequal.scenario.kind.metric["delay_ticks"]
+    assert mean_text(unequal, "worst-fit", delay).startswith("> ")
+    assert mean_text(unequal, "worst-fit", delay) in page.text
+    flags = page.data["rows"][0]["bounds"]["delay_ticks"]
+    assert flags == [False] * 8 + [False, True, False, False]
+
+
+def test_a_bound_is_drawn_as_one(unequal):
+    bounds = {"failed": np.zeros((3, 4), bool)}
+    bounds["failed"][2, 1] = True
+    page = Page(rendered(dataclasses.replace(unequal, bounds=bounds)))
+    drawn = page.dots("failed")[2]
+    assert (drawn["bound"], drawn["estimate"][2]) == ("least", None)
+    assert drawn["text"].startswith("> ")
 
 
 def test_the_level_of_confidence_is_one_and_stated(page, comparison):
     stated = f"95 % for all {comparison.family.tests} comparisons together (Holm)"
     assert comparison.family.tests > 1
-    assert page.data["level"] == stated
     assert stated in page.text
 
 
 def test_the_command_says_that_service_was_ignored(made):
     ignoring = dataclasses.replace(made(), ignore_service=True)
-    assert "--ignore-service" in reproduction(ignoring).command
-    assert "Work left unserved was ignored, as asked." in Page(render_report(ignoring)).text
+    assert "--ignore-service" in compare_again(ignoring).command
+    assert "Work left unserved was ignored, as asked." in Page(rendered(ignoring)).text
 
 
 def test_without_recorded_tables_there_are_no_charts_over_time(made):
-    page = Page(render_report(dataclasses.replace(made(), samples={})))
-    assert page.data["timelines"] == []
-    section = next(a for _, a in page.elements if a.get("aria-labelledby") == "time-title")
-    assert "hidden" in section
+    page = Page(rendered(dataclasses.replace(made(), samples={})))
+    assert not [chart for chart in page.data["charts"] if chart.get("over_time")]
+    assert "Over time" not in page.text
 
 
 def test_long_series_are_thinned_by_averaging_and_the_page_says_so(page, comparison):
-    cores = page.data["timelines"][0]
+    cores = next(chart for chart in page.data["charts"] if chart.get("over_time"))
     assert cores["title"] == "Cores in use"
-    assert (cores["points"], cores["mean_of"]) == (2500, 3)
+    assert cores["hint"] == "cores; 2,500 points, drawn as means of 3"
     assert "2,500 points, drawn as means of 3" in page.text
-    assert len(cores["lines"][0]["y"]) == len(cores["lines"][0]["x"]) == 834
-    assert "x" not in cores["lines"][1]
+    assert [series["name"] for series in cores["series"]] == list(comparison.policies)
+    assert [series["colour"] for series in cores["series"]] == [0, 1, 2]
+    assert len(cores["series"][0]["y"]) == len(cores["series"][0]["x"]) == 834
     recorded = comparison.samples["best-fit"]["series"]["used_cores"].to_numpy()
-    assert cores["lines"][0]["y"][1] == pytest.approx(recorded[3:6].mean(), rel=1e-5)
+    assert cores["series"][0]["y"][1] == pytest.approx(recorded[3:6].mean(), rel=1e-5)
 
 
 @pytest.mark.parametrize("points", [1, 2, 999, 1000, 1001, 8638, 100_000])
@@ -258,15 +318,15 @@ def test_thinning_keeps_the_mean_and_the_limit(points):
 )
 def test_ticks_become_days_hours_or_minutes(made, tick_seconds, unit, end):
     scenario = cloudarena.load("vm/azure-like-10k", {"tick_seconds": tick_seconds})
-    cores = timelines(scenario, made().samples)[0]
-    assert cores["x_unit"] == unit
-    assert cores["lines"][0]["x"][-1] == pytest.approx(end, rel=1e-3)
+    cores = time_charts(scenario, made().samples)[0]
+    assert cores.x == unit
+    assert cores.series[0].x[-1] == pytest.approx(end, rel=1e-3)
 
 
 def test_the_command_gives_the_scenario_again(made):
     changes = {"oversubscription.cpu": 1.15, "machines[0].count": 90, "known": ["lifetimes"]}
     scenario = cloudarena.load("vm/azure-like-10k", changes)
-    again = reproduction(made(scenario=scenario))
+    again = compare_again(made(scenario=scenario))
     words = shlex.split(again.command)
     assert words[:3] == ["cloudarena", "compare", "vm/azure-like-10k"]
     overrides = [words[k + 1] for k, word in enumerate(words) if word == "--set"]
@@ -279,23 +339,21 @@ def test_the_command_gives_the_scenario_again(made):
 
 def test_a_scenario_without_a_name_is_saved_first(made, scenario):
     unnamed = cloudarena.load(scenario.model_dump(mode="json"))
-    again = reproduction(made(("best-fit", "mine"), scenario=unnamed))
-    assert again.command.startswith("cloudarena compare scenario.yaml --policies best-fit,mine")
-    assert "Save the scenario below as scenario.yaml" in again.notes[0]
+    again = compare_again(made(("best-fit", "mine"), scenario=unnamed))
+    assert again.command.startswith("cloudarena compare spec.yaml --policies best-fit,mine")
+    assert "Save the scenario below as spec.yaml" in again.notes[0]
     assert again.notes[1].startswith("mine: given as Python objects")
 
 
 def test_the_scenario_on_the_page_loads_again(made, scenario):
-    page = Page(render_report(made()))
+    page = Page(rendered(made()))
     assert "tick_seconds: 300.0" in page.text
-    assert (
-        cloudarena.load(yaml.safe_load(spec_yaml(scenario))).model_dump() == scenario.model_dump()
-    )
+    assert cloudarena.load(yaml.safe_load(scenario.to_yaml())).model_dump() == scenario.model_dump()
 
 
 def test_nothing_half_written_stays_when_the_disk_is_full(made, tmp_path, monkeypatch):
     target = tmp_path / "results" / "report.html"
-    write_report(made(), target)
+    made().to_html(target)
     before = target.read_bytes()
 
     def full(draft, text, **_):
@@ -304,7 +362,7 @@ def test_nothing_half_written_stays_when_the_disk_is_full(made, tmp_path, monkey
 
     monkeypatch.setattr("pathlib.Path.write_text", full)
     with pytest.raises(CloudarenaError, match="cannot be written: No space left on device"):
-        write_report(made(("other",)), target)
+        made(("other",)).to_html(target)
     assert target.read_bytes() == before
     assert [file.name for file in target.parent.iterdir()] == ["report.html"]
 
@@ -312,5 +370,5 @@ def test_nothing_half_written_stays_when_the_disk_is_full(made, tmp_path, monkey
 def test_a_folder_in_the_way_is_named(made, tmp_path):
     (tmp_path / "report.html").mkdir()
     with pytest.raises(CloudarenaError, match=r"report\.html: cannot be written"):
-        write_report(made(), tmp_path / "report.html")
+        made().to_html(tmp_path / "report.html")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 
-from cloudarena import __version__
 from cloudarena.experiments.metric_table import MetricReduction
 from cloudarena.report.charts import reduction_charts
 from cloudarena.report.numbers import format_number
-from cloudarena.report.sheet import Section, Sheet, html_table, write_sheet
+from cloudarena.report.page import Section, Sheet, html_table
+from cloudarena.version import __version__
 
 GUIDE = (
     "The score of a strategy is the sum of its metrics, each in standard deviations, with the sign "
@@ -22,8 +21,8 @@ GUIDE = (
 )
 
 
-def write_reduction_report(done: MetricReduction, path: str | Path) -> Path:
-    """Writes the page as one HTML file and returns its path."""
+def make_sheet(done: MetricReduction) -> Sheet:
+    """What is on the page of a reduction."""
     steps, kept = done.reduction.steps, len(done.chosen)
     charts = reduction_charts(
         [step.residual_sd for step in steps],
@@ -44,11 +43,13 @@ def write_reduction_report(done: MetricReduction, path: str | Path) -> Path:
         words = f"correlation of score and prediction {done.held_out.correlation:.3f}"
         facts.append(("Held out", f"{done.held_out.strategies:,} strategies; {words}"))
     facts.append(("Version", f"cloudarena {escape(__version__)}"))
-    sheet = Sheet(
-        kind="metrics",
+    answer, *reasons = done.sentences()
+    return Sheet(
+        kind="reduction",
         title=done.table.source,
         description=f"Which of {len(done.table.names):,} metrics need be measured",
-        conclusion=done.conclusion(),
+        conclusion=answer,
+        reasons=reasons,
         notes=(),
         facts=facts,
         hero=charts[2:],
@@ -62,4 +63,3 @@ def write_reduction_report(done: MetricReduction, path: str | Path) -> Path:
         ],
         guide=GUIDE,
     )
-    return write_sheet(sheet, path)

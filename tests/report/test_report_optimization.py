@@ -18,11 +18,11 @@ from cloudarena.report.charts import (
     front_chart,
     order_chart,
     reduction_charts,
-    time_charts,
 )
-from cloudarena.report.optimization import optimization_sheet, optimization_tables
-from cloudarena.report.sheet import Section, Sheet, html_table, render_sheet
-from cloudarena.report.timeline import timelines
+from cloudarena.report.page import File, Rows, Section, Sheet, html_table, render
+from cloudarena.report.pages.optimization import make_sheet
+from cloudarena.report.terminal import optimization_tables
+from cloudarena.report.timeline import time_charts
 
 NASTY = "</script><img src=x>&\"'"
 
@@ -70,11 +70,11 @@ def test_similarity_has_a_line_where_a_stage_begins():
     """The timeline of a run with eLOS: how alike batches are, and the stages made of that."""
     scenario = cloudarena.load("clusters/hfhc", {"vms": 9})
     run = cloudarena.simulate(scenario, "elos:rough=2:selected=5:replications=20")
-    chart = time_charts(timelines(scenario, {run.policy: run.tables}))[-1]
+    chart = time_charts(scenario, {run.policy: run.tables})[-1]
     assert chart.title == "Similarity of a batch to the one before, and where stages begin"
     begins = np.array(run.tables["stages"]["begin_s"])
     assert len(begins) > 2
-    assert [time for time, _ in chart.marks] == pytest.approx(begins / 60, abs=0.01)  # minutes
+    assert list(chart.series[0].marks) == pytest.approx(begins / 60, abs=0.01)  # minutes
     assert list(chart.series[0].y) == pytest.approx(run.tables["batches"]["similarity"], abs=1e-5)
 
 
@@ -92,11 +92,29 @@ def test_values_that_are_no_numbers_are_null():
 def test_words_of_users_stay_words():
     chart = order_chart(OrderCurve(np.array([0.0, 1.0]), np.array([0.0, 1.0])), NASTY)
     section = Section(NASTY, NASTY, [chart], html_table(["a", NASTY], [[NASTY, NASTY]]))
-    html = render_sheet(
-        Sheet("optimize", NASTY, NASTY, NASTY, [NASTY], [("x", "y")], [], [section], [NASTY])
+    sheet = Sheet(
+        "optimization",
+        NASTY,
+        NASTY,
+        NASTY,
+        [NASTY],
+        [("x", "y")],
+        [],
+        [section],
+        [NASTY],
+        files=[File("a.yaml", NASTY, NASTY)],
+        rows=[Rows(NASTY, NASTY, {NASTY: [NASTY]}, {})],
+        reasons=[NASTY],
     )
+    html = render(sheet)
     assert "<img" not in without_scripts(html)
     assert html.count("</script>") == 3
+
+
+def test_only_bold_and_code_are_markup_in_the_guide():
+    guide = ["<b>a</b> <code>b</code> <i>c</i> <b onclick=x>"]
+    html = render(Sheet("run", "", "", "", [], [], [], [], guide))
+    assert "<li><b>a</b> <code>b</code> &lt;i&gt;c&lt;/i&gt; &lt;b onclick=x&gt;</li>" in html
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +124,7 @@ def found():
 
 
 def test_the_page_has_the_charts_the_designs_and_the_answer(found):
-    html = render_sheet(optimization_sheet(found))
+    html = render(make_sheet(found))
     data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S).group(1))
     titles = [chart["title"] for chart in data["charts"]]
     assert titles == [
@@ -119,20 +137,20 @@ def test_the_page_has_the_charts_the_designs_and_the_answer(found):
     assert f"Take {found.winner}" in html
     assert "Methods compared" in html
     assert "://" not in without_scripts(html)
-    assert html == render_sheet(optimization_sheet(found))
+    assert html == render(make_sheet(found))
 
 
 def test_the_winner_is_drawn_over_time():
     study = {"spec": "clusters/hfhc", "designs": {"policy": ["equal", "greedy"]}}
     tried = optimize(study, "monte-carlo", evaluations=4, workers=1)
-    titles = [chart.title for chart in optimization_sheet(tried).sections[-1].charts]
+    titles = [chart.title for chart in make_sheet(tried).sections[-1].charts]
     assert titles == [plot.title for plot in tried.winning_scenario.kind.plots]
 
 
 def test_a_single_objective_has_no_front_to_draw(found):
     one = optimize({"spec": "vm/toy", "designs": {"policy": ["first-fit", "best-fit"]}},
                "monte-carlo", evaluations=4, workers=1)  # fmt: skip
-    titles = [chart.title for chart in optimization_sheet(one).hero]
+    titles = [chart.title for chart in make_sheet(one).hero]
     assert titles == ["Cost against alignment"]
     _, _, remark, _ = optimization_tables(one)
     assert str(remark).startswith("No replication of any design")  # one trace: nothing varies

@@ -8,7 +8,7 @@ from rich.console import Console
 from cloudarena.base.measures import AtLeast
 from cloudarena.contract import Result
 from cloudarena.report.numbers import UNKNOWN
-from cloudarena.report.tables import comparison_tables, result_table
+from cloudarena.report.terminal import comparison_tables, result_table
 
 TEN = tuple(f"policy-with-number-{k}" for k in range(10))
 
@@ -114,7 +114,7 @@ def test_a_run_shows_each_metric_with_its_meaning(scenario):
     text = squeezed(printed([result_table(result, scenario)], 120))
     assert "vm/azure-like-10k: best-fit, seed 5" in text
     assert "requests 10,000 VM requests that arrived" in text
-    assert "energy_kwh 9,448.1 lower energy of all machines" in text
+    assert "energy_kwh 9,448.1 lower The energy of all machines" in text
     assert f"own_metric {UNKNOWN}" in text
     assert "failed > 12" in text
 

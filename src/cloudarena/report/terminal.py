@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from rich import box
@@ -12,15 +13,18 @@ from rich.table import Table
 from rich.text import Text
 
 from cloudarena.contract import Metric, Result, Scenario
-from cloudarena.experiments.compare import CONFIDENCE, Comparison
+from cloudarena.experiments.compare import CONFIDENCE, Comparison, Estimate
+from cloudarena.experiments.optimization import Optimization
 from cloudarena.report.numbers import UNKNOWN, format_estimate, format_number
 
-__all__ = ["comparison_tables", "format_number", "result_table"]
+__all__ = ["comparison_tables", "format_number", "optimization_tables", "result_table"]
 
 LEADER = "bold green"
 VERDICT_STYLES = {"better": "green", "worse": "red", "no difference": "dim"}
 OUT = "⊘"
 """Stands behind the name of a policy that is out of the running."""
+SHOWN_FRONT = 12
+"""Designs of the front in the terminal; the page has up to ten times as many."""
 GAP = 2
 """Columns of the terminal between two columns of a table."""
 ARROWS = {"higher": "↑", "lower": "↓", None: ""}
@@ -72,6 +76,22 @@ def result_table(result: Result, scenario: Scenario) -> Table:
     return table
 
 
+def optimization_tables(found: Optimization) -> list[RenderableType]:
+    """The front, the methods that were compared, and the conclusion, to be printed."""
+    selection = found.selection
+    parts: list[RenderableType] = [_front_table(found)]
+    if found.others or found.failures:
+        parts.append(_methods_table(found))
+    if selection.omega is not None and selection.noise is not None:
+        parts.append(
+            Text(f"Omega {selection.omega}, noise {format_number(selection.noise)}", "dim")
+        )
+    if selection.remark:
+        parts.append(Text(selection.remark, "yellow"))
+    parts.append(Text(f"{found.conclusion()} {found.cost()}", "bold"))
+    return parts
+
+
 def shown_metrics(scenario: Scenario, every_metric: bool) -> list[Metric]:
     """The highlights in their order, then, when asked for, the others in theirs."""
     first = [metric for metric in scenario.kind.metrics if metric.highlight]
@@ -107,6 +127,57 @@ def seeds_text(comparison: Comparison) -> str:
 def count(number: int, noun: str, plural: str = "") -> str:
     """A number and its noun: ``1 policy``, ``4 policies``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def design_rows(
+    found: Optimization, most: int
+) -> tuple[list[str], list[list[str]], list[int], int]:
+    """Heads, rows, marked rows and how many are left out, of the front by the first objective."""
+    selection = found.selection
+    order = np.argsort(selection.front.mean[:, 0] * selection.objectives[0].sign, kind="stable")
+    front = selection.front.designs[order].tolist()
+    chosen = selection.chosen.tolist()
+    shown = [*chosen, *(number for number in front if number not in chosen)]
+    plain = found.designs(selection, np.array(shown[:most]))
+    heads = ["design", *(one.name for one in selection.objectives), "replications"]
+    replications = dict(
+        zip(
+            selection.estimates.designs.tolist(),
+            selection.estimates.replications.tolist(),
+            strict=True,
+        )
+    )
+    rows = [
+        [
+            row["text"],
+            *(format_estimate(_estimate(values)) for values in row["objectives"].values()),
+            f"{replications[row['design']]:,}",
+        ]
+        for row in plain
+    ]
+    return heads, rows, list(range(len(chosen))), max(0, len(shown) - most)
+
+
+def method_rows(found: Optimization) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows: what each method chose, claims and cost."""
+    heads = ["method", "evaluations", "selected", "claim"]
+    heads += [one.name for one in found.selection.objectives] + ["chosen"]
+    rows = []
+    for one in (found.selection, *found.others):
+        best = found.designs(one, one.chosen[:1])[0]
+        rows.append(
+            [
+                one.method,
+                f"{one.evaluations:,}",
+                f"{len(one.selected):,}",
+                format_number(one.alignment.probability),
+                *(format_estimate(_estimate(values)) for values in best["objectives"].values()),
+                best["text"],
+            ]
+        )
+    for method, why in found.failures.items():
+        rows.append([method, "", "", "", *("" for _ in found.selection.objectives), why])
+    return heads, rows
 
 
 @dataclass(frozen=True)
@@ -231,6 +302,35 @@ def _differences(comparison: Comparison, metrics: list[Metric]) -> _Adaptive:
     return _Adaptive(f"Difference from {comparison.policies[0]}, pair by pair", layouts)
 
 
+def _front_table(found: Optimization) -> Table:
+    heads, rows, marked, left_out = design_rows(found, SHOWN_FRONT)
+    title = f"{found.study.name}: the front of {len(found.selection.selected):,} selected designs"
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column(heads[0], overflow="fold")
+    for name in heads[1:]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for place, row in enumerate(rows):
+        style = "bold green" if place in marked else ""
+        table.add_row(
+            *(Text(("* " if style and not k else "") + cell, style) for k, cell in enumerate(row))
+        )
+    level = f"± half of the {found.selection.confidence:.0%} interval, of all at once; * chosen"
+    more = f"; {left_out:,} more are not shown" if left_out else ""
+    table.caption, table.caption_justify = Text(level + more), "left"
+    return table
+
+
+def _methods_table(found: Optimization) -> Table:
+    heads, rows = method_rows(found)
+    title = Text(f"The methods, with at most {found.evaluations:,} evaluations each")
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for name in heads:
+        table.add_column(name, justify="left" if name in ("method", "chosen") else "right")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
 def _labels(comparison: Comparison, metrics: list[Metric]) -> list[Text]:
     headline = comparison.scenario.kind.headline
     return [
@@ -302,3 +402,10 @@ def _plain(text: Text) -> Text:
         style = piece.spans[0].style if piece.spans else ""
         plain.append(piece.plain.translate(_ASCII).encode("ascii", "replace").decode(), style)
     return plain
+
+
+def _estimate(values: Mapping[str, Any]) -> Estimate:
+    mean, low, high = (
+        float("nan") if values[key] is None else values[key] for key in ("mean", "low", "high")
+    )
+    return Estimate(mean, low, high)
