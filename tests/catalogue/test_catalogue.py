@@ -23,7 +23,7 @@ def spec(**changes):
 def test_every_entry_loads_and_says_what_it_is(name):
     scenario = cloudarena.load(name)
     assert scenario.name == name
-    assert name.startswith(scenario.kind + "/")
+    assert name.startswith(f"{scenario.kind.name}/")
     assert catalogue.describe(name)
 
 
