@@ -98,7 +98,7 @@ def test_out_is_looked_at_before_anything_is_computed(
         raise AssertionError("it was computed first")
 
     monkeypatch.setattr("cloudarena.catalogue.load", computed)
-    monkeypatch.setattr("cloudarena.experiments.tuning.tune", computed)
+    monkeypatch.setattr("cloudarena.experiments.optimize.optimize", computed)
     monkeypatch.setattr("cloudarena.workloads.azure_like.generate", computed)
     file = tmp_path / "afile"
     file.write_text("")

@@ -21,7 +21,8 @@ from cloudarena.base.results import Contents, read_results, same_table, write_re
 from cloudarena.contract import Result
 from cloudarena.experiments.compare import Comparison
 from cloudarena.experiments.metric_table import MetricReduction, MetricTable, reduce_table
-from cloudarena.experiments.tuning import Tuning, tune
+from cloudarena.experiments.optimization import Optimization
+from cloudarena.experiments.optimize import optimize
 
 NUMBERS = st.floats(allow_infinity=False, width=64) | st.just(math.nan)
 METRICS = st.one_of(NUMBERS, st.floats(0, 1e9).map(AtLeast))
@@ -109,26 +110,26 @@ def test_comparisons_of_other_values_are_not_equal():
 
 
 @pytest.fixture(scope="module")
-def tuning():
+def found():
     study = {
         "spec": "vm/toy",
         "designs": {"policy": ["first-fit", "best-fit"], "oversubscription.cpu": [1.0, 1.5]},
         "objectives": ["profit_usd", "energy_kwh"],
     }
-    return tune(study, "los", evaluations=40, workers=1, compare=["ocba", "kim-nelson"],
+    return optimize(study, "los", evaluations=40, workers=1, compare=["ocba", "kim-nelson"],
                 indifference=0.1, overrides=["prices.kwh_usd=0.3"])  # fmt: skip
 
 
-def test_an_optimisation_is_loaded_as_it_was_saved(tuning, tmp_path):
-    folder = tuning.save(tmp_path / "out")
-    again = Tuning.load(folder)
-    assert again == tuning
-    assert again.summary() == tuning.summary()
-    assert again.conclusion() == tuning.conclusion()
-    assert again.failures == tuning.failures
-    assert same_table(again.table(), tuning.table())
-    assert again.winning_scenario.model_dump() == tuning.winning_scenario.model_dump()
-    assert again.winning_run.metrics == tuning.winning_run.metrics
+def test_an_optimisation_is_loaded_as_it_was_saved(found, tmp_path):
+    folder = found.save(tmp_path / "out")
+    again = Optimization.load(folder)
+    assert again == found
+    assert again.summary() == found.summary()
+    assert again.conclusion() == found.conclusion()
+    assert again.failures == found.failures
+    assert same_table(again.table(), found.table())
+    assert again.winning_scenario.model_dump() == found.winning_scenario.model_dump()
+    assert again.winning_run.metrics == found.winning_run.metrics
     page = (folder / "report.html").read_bytes()
     assert again.to_html(tmp_path / "again.html").read_bytes() == page
     assert again.save(tmp_path / "second") == tmp_path / "second"
@@ -136,10 +137,10 @@ def test_an_optimisation_is_loaded_as_it_was_saved(tuning, tmp_path):
         assert (tmp_path / "second" / file.name).read_bytes() == file.read_bytes(), file.name
 
 
-def test_the_spec_of_an_optimisation_gives_the_same_choice(tuning, tmp_path):
-    folder = tuning.save(tmp_path)
-    again = tune(folder / "spec.yaml", "los", evaluations=40, workers=1)
-    assert again.selection.summary() == tuning.selection.summary()
+def test_the_spec_of_an_optimisation_gives_the_same_choice(found, tmp_path):
+    folder = found.save(tmp_path)
+    again = optimize(folder / "spec.yaml", "los", evaluations=40, workers=1)
+    assert again.selection.summary() == found.selection.summary()
 
 
 def test_a_reduction_is_loaded_as_it_was_saved(tmp_path):
@@ -153,7 +154,7 @@ def test_a_reduction_is_loaded_as_it_was_saved(tmp_path):
     assert (again.table.values == values).all()
 
 
-@pytest.mark.parametrize("kind", [Result, Comparison, Tuning, MetricReduction])
+@pytest.mark.parametrize("kind", [Result, Comparison, Optimization, MetricReduction])
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -182,17 +183,17 @@ def test_a_file_that_is_missing_is_named(name, tmp_path):
         Result.load(folder)
 
 
-def test_a_damaged_file_is_one_line(tuning, tmp_path):
-    folder = tuning.save(tmp_path / "out")
+def test_a_damaged_file_is_one_line(found, tmp_path):
+    folder = found.save(tmp_path / "out")
     for name in ("state.npz", "designs.parquet", "spec.yaml"):
         whole = (folder / name).read_bytes()
         (folder / name).write_bytes(b"\x00[" + whole[:40])
         with pytest.raises(CloudarenaError) as error:
-            Tuning.load(folder)
+            Optimization.load(folder)
         assert "\n" not in str(error.value)
         assert name in str(error.value)
         (folder / name).write_bytes(whole)
-    assert Tuning.load(folder) == tuning
+    assert Optimization.load(folder) == found
 
 
 def test_a_folder_that_does_not_exist_is_one_line(tmp_path):

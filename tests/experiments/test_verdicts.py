@@ -11,8 +11,8 @@ from rich.console import Console
 from scipy import stats
 from tests.experiments.made import COST, MEASURES, PROFIT, TIME, made
 
+from cloudarena.base.statistics import Estimate
 from cloudarena.contract import TradeOff
-from cloudarena.experiments.estimates import Estimate
 from cloudarena.experiments.pairs import holm
 from cloudarena.report.terminal import comparison_tables
 

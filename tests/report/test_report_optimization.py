@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import cloudarena
-from cloudarena.experiments.tuning import tune
-from cloudarena.optimize.order import OrderCurve
+from cloudarena.experiments.optimize import optimize
+from cloudarena.optimizers.ordinal.order_curve import OrderCurve
 from cloudarena.report.charts import (
     MOST_POINTS,
     Chart,
@@ -21,7 +21,7 @@ from cloudarena.report.charts import (
 )
 from cloudarena.report.page import File, Rows, Section, Sheet, html_table, render
 from cloudarena.report.pages.optimization import make_sheet
-from cloudarena.report.terminal import tuning_tables
+from cloudarena.report.terminal import optimization_tables
 from cloudarena.report.timeline import time_charts
 
 NASTY = "</script><img src=x>&\"'"
@@ -118,13 +118,13 @@ def test_only_bold_and_code_are_markup_in_the_guide():
 
 
 @pytest.fixture(scope="module")
-def tuning():
+def found():
     study = {"shares": {"vms": 9, "variation": 0.5}}
-    return tune(study, "los", evaluations=2000, compare=["mocba", "monte-carlo"])
+    return optimize(study, "los", evaluations=2000, compare=["mocba", "monte-carlo"])
 
 
-def test_the_page_has_the_charts_the_designs_and_the_answer(tuning):
-    html = render(make_sheet(tuning))
+def test_the_page_has_the_charts_the_designs_and_the_answer(found):
+    html = render(make_sheet(found))
     data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S).group(1))
     titles = [chart["title"] for chart in data["charts"]]
     assert titles == [
@@ -134,23 +134,23 @@ def test_the_page_has_the_charts_the_designs_and_the_answer(tuning):
         "Allocation over rounds",
         "Allocation over rounds",
     ]
-    assert f"Take {tuning.winner}" in html
+    assert f"Take {found.winner}" in html
     assert "Methods compared" in html
     assert "://" not in without_scripts(html)
-    assert html == render(make_sheet(tuning))
+    assert html == render(make_sheet(found))
 
 
 def test_the_winner_is_drawn_over_time():
     study = {"spec": "clusters/hfhc", "designs": {"policy": ["equal", "greedy"]}}
-    tried = tune(study, "monte-carlo", evaluations=4, workers=1)
+    tried = optimize(study, "monte-carlo", evaluations=4, workers=1)
     titles = [chart.title for chart in make_sheet(tried).sections[-1].charts]
     assert titles == [plot.title for plot in tried.winning_scenario.kind.plots]
 
 
-def test_a_single_objective_has_no_front_to_draw(tuning):
-    one = tune({"spec": "vm/toy", "designs": {"policy": ["first-fit", "best-fit"]}},
+def test_a_single_objective_has_no_front_to_draw(found):
+    one = optimize({"spec": "vm/toy", "designs": {"policy": ["first-fit", "best-fit"]}},
                "monte-carlo", evaluations=4, workers=1)  # fmt: skip
     titles = [chart.title for chart in make_sheet(one).hero]
     assert titles == ["Cost against alignment"]
-    _, _, remark, _ = tuning_tables(one)
+    _, _, remark, _ = optimization_tables(one)
     assert str(remark).startswith("No replication of any design")  # one trace: nothing varies

@@ -21,6 +21,7 @@ from cloudarena.cli import (
     trace,
     warm,
 )
+from cloudarena.cli.method_options import OptimizeCommand
 from cloudarena.cli.options import traceback_option
 from cloudarena.cli.usage import Group
 
@@ -52,14 +53,14 @@ def options(
 
 app.command("scenarios")(scenarios.scenarios)
 app.command("policies")(policies.policies)
-app.command("spec")(spec.spec)
-app.command("schema")(spec.schema)
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
 app.command("map")(map.map_command)
-app.command("optimize")(optimize.optimize)
+app.command("optimize", cls=OptimizeCommand)(optimize.optimize)
 app.add_typer(metrics.app, name="metrics")
 app.add_typer(trace.app, name="trace")
+app.command("spec")(spec.spec)
+app.command("schema")(spec.schema)
 app.command("warm")(warm.warm)
 app.add_typer(new.app, name="new")
 

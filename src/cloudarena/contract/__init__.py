@@ -16,6 +16,7 @@ from cloudarena.base.errors import InvalidAction
 from cloudarena.contract.decision import Decision, Observer
 from cloudarena.contract.kind import ROOMS, Kind
 from cloudarena.contract.metric import Metric, metric, shared
+from cloudarena.contract.model import Model
 from cloudarena.contract.plot import Plot, TradeOff
 from cloudarena.contract.result import RecordLevel, Result
 from cloudarena.contract.run import Run
@@ -30,6 +31,7 @@ __all__ = [
     "InvalidAction",
     "Kind",
     "Metric",
+    "Model",
     "Observer",
     "Plot",
     "Policy",

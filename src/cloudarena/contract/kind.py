@@ -25,6 +25,7 @@ from cloudarena.contract.plot import Plot, TradeOff
 
 if TYPE_CHECKING:
     from cloudarena.contract.decision import Observer
+    from cloudarena.contract.model import Model
     from cloudarena.contract.result import RecordLevel
     from cloudarena.contract.run import Run
     from cloudarena.contract.scenario import Scenario
@@ -63,6 +64,9 @@ class Kind:
     """What the report draws over time."""
     trade_offs: tuple[TradeOff, ...] = ()
     """Pairs of metrics that the report draws against each other."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Closed-form models that a study may search instead of simulating: the key that users write,
+    and the class, as in ``policies.model.study:Shares``."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name):
@@ -158,6 +162,13 @@ class Kind:
         """What learning has earned in a run so far, by a metric with a direction."""
         check_choice("reward", name, [metric.name for metric in self.metrics if metric.better])
         return self.metric[name].earned
+
+    def model(self, name: str) -> type[Model]:
+        """The class of a closed-form model, by the key that users write."""
+        check_choice("model", name, self.models)
+        room, _, attribute = self.models[name].partition(":")
+        found: type[Model] = getattr(self.room(room), attribute)
+        return found
 
     def memory_needs(self, scenario: Scenario, record: RecordLevel) -> tuple[float, str]:
         """At least how many bytes a run takes, and the keys that decide it with their values."""

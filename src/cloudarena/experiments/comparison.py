@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from cloudarena.base.measures import UNSERVED
 from cloudarena.base.results import SPEC, Contents, needed
-from cloudarena.contract import Metric, Saved, Scenario, TradeOff, scenario_from_yaml
-from cloudarena.experiments.estimates import (
+from cloudarena.base.statistics import (
     ROUNDING,
     Estimate,
     differences,
+    front_of,
     interval,
 )
+from cloudarena.contract import Metric, Saved, Scenario, TradeOff, scenario_from_yaml
 from cloudarena.experiments.pairs import Decisive, Family, Pair, is_fixed, make_family
 from cloudarena.experiments.samples import joined, names_of, separated
 from cloudarena.version import __version__
@@ -242,12 +243,10 @@ class Comparison(Saved):
             _merged(np.array(values)) * (-1.0 if metric.better == "higher" else 1.0)
             for metric, values in zip(pair, means, strict=True)
         )
-        on_front, lowest = [], math.inf
-        for k in np.lexsort((y, x)):
-            if y[k] < lowest:
-                on_front.append(int(k))
-                lowest = y[k]
-        return tuple(policies[k] for k in sorted(on_front, key=lambda k: means[0][k]))
+        points = np.column_stack((x, y))
+        front = front_of(points)
+        first = np.unique(points[front], axis=0, return_index=True)[1]  # of those that are the same
+        return tuple(policies[k] for k in sorted(front[first], key=lambda k: means[0][k]))
 
     def conclusion(self, metric_name: str | None = None) -> str:
         """What came out, in a sentence or a few: a winner, or that there is none, and why."""

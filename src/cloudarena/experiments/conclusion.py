@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cloudarena.base.measures import UNSERVED
+from cloudarena.base.statistics import CONFIDENCE, Estimate
 from cloudarena.contract import Metric
-from cloudarena.experiments.estimates import CONFIDENCE, Estimate
 
 if TYPE_CHECKING:
     from cloudarena.experiments.comparison import Comparison

@@ -1,7 +1,7 @@
 """Which metrics need be measured, from a table of strategies and metrics in a file.
 
 A row is a strategy; numbers are metrics, words are not. On part of the strategies a few metrics
-are chosen (``cloudarena.optimize.metrics``), and on the rest the choice is checked.
+are chosen (``cloudarena.reduction``), and on the rest the choice is checked.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from cloudarena.base.records import pack, unpack
 from cloudarena.base.results import METRICS, Contents
 from cloudarena.contract import Saved
 from cloudarena.engine.streams import stream
-from cloudarena.optimize.metrics import Reduction, reduce_metrics
-from cloudarena.optimize.metrics.reduce import Method
+from cloudarena.reduction import Reduction, reduce_metrics
+from cloudarena.reduction.reduce import Method
 from cloudarena.scenarios import kind_named
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloudarena.optimize.order import OrderCurve
+from cloudarena.optimizers.ordinal.order_curve import OrderCurve
 
 MOST_POINTS = 2000
 """Points of a series; of more, every n-th is drawn."""

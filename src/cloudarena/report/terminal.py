@@ -14,10 +14,10 @@ from rich.text import Text
 
 from cloudarena.contract import Metric, Result, Scenario
 from cloudarena.experiments.compare import CONFIDENCE, Comparison, Estimate
-from cloudarena.experiments.tuning import Tuning
+from cloudarena.experiments.optimization import Optimization
 from cloudarena.report.numbers import UNKNOWN, format_estimate, format_number
 
-__all__ = ["comparison_tables", "format_number", "result_table", "tuning_tables"]
+__all__ = ["comparison_tables", "format_number", "optimization_tables", "result_table"]
 
 LEADER = "bold green"
 VERDICT_STYLES = {"better": "green", "worse": "red", "no difference": "dim"}
@@ -76,19 +76,19 @@ def result_table(result: Result, scenario: Scenario) -> Table:
     return table
 
 
-def tuning_tables(tuning: Tuning) -> list[RenderableType]:
+def optimization_tables(found: Optimization) -> list[RenderableType]:
     """The front, the methods that were compared, and the conclusion, to be printed."""
-    selection = tuning.selection
-    parts: list[RenderableType] = [_front_table(tuning)]
-    if tuning.others or tuning.failures:
-        parts.append(_methods_table(tuning))
+    selection = found.selection
+    parts: list[RenderableType] = [_front_table(found)]
+    if found.others or found.failures:
+        parts.append(_methods_table(found))
     if selection.omega is not None and selection.noise is not None:
         parts.append(
             Text(f"Omega {selection.omega}, noise {format_number(selection.noise)}", "dim")
         )
     if selection.remark:
         parts.append(Text(selection.remark, "yellow"))
-    parts.append(Text(f"{tuning.conclusion()} {tuning.cost()}", "bold"))
+    parts.append(Text(f"{found.conclusion()} {found.cost()}", "bold"))
     return parts
 
 
@@ -129,14 +129,16 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def design_rows(tuning: Tuning, most: int) -> tuple[list[str], list[list[str]], list[int], int]:
+def design_rows(
+    found: Optimization, most: int
+) -> tuple[list[str], list[list[str]], list[int], int]:
     """Heads, rows, marked rows and how many are left out, of the front by the first objective."""
-    selection = tuning.selection
+    selection = found.selection
     order = np.argsort(selection.front.mean[:, 0] * selection.objectives[0].sign, kind="stable")
     front = selection.front.designs[order].tolist()
     chosen = selection.chosen.tolist()
     shown = [*chosen, *(number for number in front if number not in chosen)]
-    plain = tuning.designs(selection, np.array(shown[:most]))
+    plain = found.designs(selection, np.array(shown[:most]))
     heads = ["design", *(one.name for one in selection.objectives), "replications"]
     replications = dict(
         zip(
@@ -156,13 +158,13 @@ def design_rows(tuning: Tuning, most: int) -> tuple[list[str], list[list[str]], 
     return heads, rows, list(range(len(chosen))), max(0, len(shown) - most)
 
 
-def method_rows(tuning: Tuning) -> tuple[list[str], list[list[str]]]:
+def method_rows(found: Optimization) -> tuple[list[str], list[list[str]]]:
     """Heads and rows: what each method chose, claims and cost."""
     heads = ["method", "evaluations", "selected", "claim"]
-    heads += [one.name for one in tuning.selection.objectives] + ["chosen"]
+    heads += [one.name for one in found.selection.objectives] + ["chosen"]
     rows = []
-    for one in (tuning.selection, *tuning.others):
-        best = tuning.designs(one, one.chosen[:1])[0]
+    for one in (found.selection, *found.others):
+        best = found.designs(one, one.chosen[:1])[0]
         rows.append(
             [
                 one.method,
@@ -173,8 +175,8 @@ def method_rows(tuning: Tuning) -> tuple[list[str], list[list[str]]]:
                 best["text"],
             ]
         )
-    for method, why in tuning.failures.items():
-        rows.append([method, "", "", "", *("" for _ in tuning.selection.objectives), why])
+    for method, why in found.failures.items():
+        rows.append([method, "", "", "", *("" for _ in found.selection.objectives), why])
     return heads, rows
 
 
@@ -300,9 +302,9 @@ def _differences(comparison: Comparison, metrics: list[Metric]) -> _Adaptive:
     return _Adaptive(f"Difference from {comparison.policies[0]}, pair by pair", layouts)
 
 
-def _front_table(tuning: Tuning) -> Table:
-    heads, rows, marked, left_out = design_rows(tuning, SHOWN_FRONT)
-    title = f"{tuning.study.name}: the front of {len(tuning.selection.selected):,} selected designs"
+def _front_table(found: Optimization) -> Table:
+    heads, rows, marked, left_out = design_rows(found, SHOWN_FRONT)
+    title = f"{found.study.name}: the front of {len(found.selection.selected):,} selected designs"
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column(heads[0], overflow="fold")
     for name in heads[1:]:
@@ -312,15 +314,15 @@ def _front_table(tuning: Tuning) -> Table:
         table.add_row(
             *(Text(("* " if style and not k else "") + cell, style) for k, cell in enumerate(row))
         )
-    level = f"± half of the {tuning.selection.confidence:.0%} interval, of all at once; * chosen"
+    level = f"± half of the {found.selection.confidence:.0%} interval, of all at once; * chosen"
     more = f"; {left_out:,} more are not shown" if left_out else ""
     table.caption, table.caption_justify = Text(level + more), "left"
     return table
 
 
-def _methods_table(tuning: Tuning) -> Table:
-    heads, rows = method_rows(tuning)
-    title = Text(f"The methods, with at most {tuning.evaluations:,} evaluations each")
+def _methods_table(found: Optimization) -> Table:
+    heads, rows = method_rows(found)
+    title = Text(f"The methods, with at most {found.evaluations:,} evaluations each")
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for name in heads:
         table.add_column(name, justify="left" if name in ("method", "chosen") else "right")

@@ -7,9 +7,9 @@ from html import escape
 
 import numpy as np
 
-from cloudarena.experiments.study import design_text
-from cloudarena.experiments.tuning import Tuning
-from cloudarena.optimize import Selection
+from cloudarena.experiments.designs import design_text
+from cloudarena.experiments.optimization import Optimization
+from cloudarena.optimizers import Selection
 from cloudarena.report.charts import (
     AnyChart,
     Chart,
@@ -45,37 +45,37 @@ GUIDE = (
 )
 
 
-def make_sheet(tuning: Tuning) -> Sheet:
+def make_sheet(found: Optimization) -> Sheet:
     """What is on the page of an optimisation."""
-    selection = tuning.selection
-    hero = [_front_figure(tuning)] if len(selection.objectives) > 1 else [_cost_figure(tuning)]
-    charts: list[AnyChart] = [] if len(selection.objectives) == 1 else [_cost_figure(tuning)]
+    selection = found.selection
+    hero = [_front_figure(found)] if len(selection.objectives) > 1 else [_cost_figure(found)]
+    charts: list[AnyChart] = [] if len(selection.objectives) == 1 else [_cost_figure(found)]
     if selection.look is not None:
         by_layers = len(selection.objectives) > 1
         charts.append(order_chart(selection.look.curve, str(selection.omega), by_layers))
-    charts += [_allocation_figure(tuning, one) for one in _with_rounds(tuning)]
+    charts += [_allocation_figure(found, one) for one in _with_rounds(found)]
     sections = []
     if charts:
         hint = "What the first look shows, and what it costs to be sure."
         sections.append(Section("Cost, order and allocation", hint, charts))
-    if tuning.others or tuning.failures:
-        sections.append(_methods_section(tuning))
-    sections.append(_designs_section(tuning))
-    run = tuning.winning_run
-    over_time = time_charts(tuning.winning_scenario, {run.policy: run.tables})
+    if found.others or found.failures:
+        sections.append(_methods_section(found))
+    sections.append(_designs_section(found))
+    run = found.winning_run
+    over_time = time_charts(found.winning_scenario, {run.policy: run.tables})
     if over_time:
-        hint = f"One run of the winner, with the seed {tuning.seed}."
+        hint = f"One run of the winner, with the seed {found.seed}."
         sections.append(Section("The winner over time", hint, over_time))
-    winner = tuning.winning_scenario.to_yaml()
+    winner = found.winning_scenario.to_yaml()
     files = [File("winner.yaml", "The spec with the winner filled in", winner)]
     return Sheet(
         kind="optimization",
-        title=tuning.study.name or "optimisation",
-        description=tuning.study.description,
-        conclusion=tuning.headline(),
-        reasons=[text for text in (tuning.trade(),) if text],
+        title=found.study.name or "optimisation",
+        description=found.study.description,
+        conclusion=found.headline(),
+        reasons=[text for text in (found.trade(),) if text],
         notes=[text for text in (selection.remark,) if text],
-        facts=_facts(tuning),
+        facts=_facts(found),
         hero=hero,
         sections=sections,
         guide=GUIDE,
@@ -83,65 +83,65 @@ def make_sheet(tuning: Tuning) -> Sheet:
     )
 
 
-def _facts(tuning: Tuning) -> list[tuple[str, str]]:
-    selection = tuning.selection
+def _facts(found: Optimization) -> list[tuple[str, str]]:
+    selection = found.selection
     names = (
         f"{escape(label)} (<code>{escape(one.name)}</code>, {one.direction}d)"
-        for label, one in zip(_labels(tuning), selection.objectives, strict=True)
+        for label, one in zip(_labels(found), selection.objectives, strict=True)
     )
     facts = [
         ("Designs", f"{selection.designs:,}"),
         ("Objectives", ", ".join(names)),
         ("Selected", f"{len(selection.selected):,} designs"),
-        ("How sure", escape(f"{tuning.sure()}. {tuning.at_most()}".strip())),
-        ("Cost", escape(tuning.cost())),
+        ("How sure", escape(f"{found.sure()}. {found.at_most()}".strip())),
+        ("Cost", escape(found.cost())),
     ]
     if selection.omega is not None and selection.noise is not None:
         facts.append(("Omega, noise", f"{selection.omega}, {format_number(selection.noise)}"))
-    facts.append(("Version", f"cloudarena {escape(tuning.version)}"))
-    if tuning.study.name:
-        facts.append(("Run again with", command_fact(_command(tuning))))
+    facts.append(("Version", f"cloudarena {escape(found.version)}"))
+    if found.study.name:
+        facts.append(("Run again with", command_fact(_command(found))))
     return facts
 
 
-def _command(tuning: Tuning) -> str:
-    words = [tuning.study.name, "--method", tuning.asked_method]
-    names = [f"{one.name}:{one.direction}" for one in tuning.selection.objectives]
+def _command(found: Optimization) -> str:
+    words = [found.study.name, "--method", found.asked_method]
+    names = [f"{one.name}:{one.direction}" for one in found.selection.objectives]
     words += ["--objectives", ",".join(names)]
-    words += ["--evaluations", str(tuning.evaluations), "--seed", str(tuning.seed)]
-    words += ["--confidence", f"{tuning.selection.confidence:g}"]
-    for key, value in tuning.study.overrides.items():
+    words += ["--evaluations", str(found.evaluations), "--seed", str(found.seed)]
+    words += ["--confidence", f"{found.selection.confidence:g}"]
+    for key, value in found.study.overrides.items():
         words += ["--set", f"{key}={value}"]
-    for key, value in tuning.options.items():
+    for key, value in found.options.items():
         words += [f"--{key.replace('_', '-')}", str(value)]
     return f"cloudarena optimize {shlex.join(words)}"
 
 
-def _front_figure(tuning: Tuning) -> Chart:
-    selection = tuning.selection
+def _front_figure(found: Optimization) -> Chart:
+    selection = found.selection
     signs = np.array([one.sign for one in selection.objectives])
     best = int(np.flatnonzero(selection.estimates.designs == selection.best)[0])
     look = selection.look
     means = np.empty((0, 2)) if look is None else (look.moments.mean * signs)[:, :2]
     labels = []
     if look is not None and selection.designs <= LABELLED:
-        labels = [design_text(tuning.problem.design(number)) for number in range(selection.designs)]
+        labels = [design_text(found.problem.design(number)) for number in range(selection.designs)]
     return front_chart(
-        _labels(tuning)[:2],
+        _labels(found)[:2],
         means,
         np.empty(0) if look is None else look.layer,
         selection.front.mean[:, :2],
         selection.estimates.mean[best, :2],
         labels,
-        [design_text(tuning.problem.design(number)) for number in selection.front.designs],
+        [design_text(found.problem.design(number)) for number in selection.front.designs],
     )
 
 
-def _cost_figure(tuning: Tuning) -> Chart:
-    selection = tuning.selection
+def _cost_figure(found: Optimization) -> Chart:
+    selection = found.selection
     methods = [
         (one.method, one.evaluations, one.alignment.probability)
-        for one in (selection, *tuning.others)
+        for one in (selection, *found.others)
     ]
     if selection.needed is None or selection.look is None:
         return cost_chart(methods)
@@ -150,47 +150,47 @@ def _cost_figure(tuning: Tuning) -> Chart:
     return cost_chart(methods, selection.needed, first_look, each)
 
 
-def _with_rounds(tuning: Tuning) -> list[Selection]:
+def _with_rounds(found: Optimization) -> list[Selection]:
     return [
         one
-        for one in (tuning.selection, *tuning.others)
+        for one in (found.selection, *found.others)
         if one.rounds is not None and len(one.rounds) > 1
     ]
 
 
-def _allocation_figure(tuning: Tuning, selection: Selection) -> Chart:
+def _allocation_figure(found: Optimization, selection: Selection) -> Chart:
     assert selection.rounds is not None
     labels = []
     if selection.designs <= LABELLED:
-        labels = [design_text(tuning.problem.design(k)) for k in range(selection.designs)]
+        labels = [design_text(found.problem.design(k)) for k in range(selection.designs)]
     return allocation_chart(selection.rounds, labels)._replace(hint=selection.method)
 
 
-def _designs_section(tuning: Tuning) -> Section:
-    heads, rows, marked, left_out = design_rows(tuning, 10 * SHOWN_FRONT)
-    hint = f"Chosen first, then by {_labels(tuning)[0]}."
+def _designs_section(found: Optimization) -> Section:
+    heads, rows, marked, left_out = design_rows(found, 10 * SHOWN_FRONT)
+    hint = f"Chosen first, then by {_labels(found)[0]}."
     if left_out:
         hint += f" {left_out:,} more are in metrics.json."
-    table = html_table(_heads(tuning, heads), rows, marked)
+    table = html_table(_heads(found, heads), rows, marked)
     return Section("Designs on the front", hint, table=table)
 
 
-def _methods_section(tuning: Tuning) -> Section:
-    heads, rows = method_rows(tuning)
-    hint = f"At most {tuning.evaluations:,} evaluations each; the same work for all."
-    table = html_table(_heads(tuning, heads), rows, [0])
+def _methods_section(found: Optimization) -> Section:
+    heads, rows = method_rows(found)
+    hint = f"At most {found.evaluations:,} evaluations each; the same work for all."
+    table = html_table(_heads(found, heads), rows, [0])
     return Section("Methods compared", hint, table=table)
 
 
-def _labels(tuning: Tuning) -> list[str]:
+def _labels(found: Optimization) -> list[str]:
     """What people call the objectives; the closed-form model has names alone."""
-    known = tuning.winning_scenario.kind.metric
-    names = [one.name for one in tuning.selection.objectives]
+    known = found.winning_scenario.kind.metric
+    names = [one.name for one in found.selection.objectives]
     return [label_of(known[name]) if name in known else name for name in names]
 
 
-def _heads(tuning: Tuning, heads: list[str]) -> list[str | tuple[str, str]]:
+def _heads(found: Optimization, heads: list[str]) -> list[str | tuple[str, str]]:
     """The heads of a table, of which objectives have their labels and their identifiers."""
-    names = [one.name for one in tuning.selection.objectives]
-    labels = dict(zip(names, _labels(tuning), strict=True))
+    names = [one.name for one in found.selection.objectives]
+    labels = dict(zip(names, _labels(found), strict=True))
     return [(labels[head], head) if labels.get(head, head) != head else head for head in heads]
