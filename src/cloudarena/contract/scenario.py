@@ -17,6 +17,7 @@ from cloudarena.contract.spec import Spec, union_tags
 if TYPE_CHECKING:
     from cloudarena.contract.decision import Observer
     from cloudarena.contract.kind import Kind
+    from cloudarena.contract.metric import Metric
     from cloudarena.contract.run import Run
 
 
@@ -74,6 +75,12 @@ class Scenario(Spec):
     def facts(self) -> tuple[str, ...]:
         """What the spec lets policies know besides what all of them see, such as ``durations``."""
         return ()
+
+    def measuring(self, *metrics: Metric) -> Self:
+        """The scenario with metrics of a user's besides those of its kind."""
+        copy = self.model_copy()
+        copy.__dict__["kind"] = self.kind.measuring(*metrics)
+        return copy
 
     def compared_policies(self) -> list[str]:
         """The built-in policies that are compared when nobody names any."""
