@@ -24,8 +24,8 @@ from rich.table import Table
 
 import cloudarena
 from cloudarena.scenarios.jobs import NOTHING
-from cloudarena.workloads.job_cloudsimpy import load_cloudsimpy
-from cloudarena.workloads.jobs import JobWorkload, slice_jobs
+from cloudarena.workloads.jobs.cloudsimpy import load_cloudsimpy
+from cloudarena.workloads.jobs.columns import JobWorkload, slice_jobs
 
 FINER = 1_000_000
 """A machine has so many units of memory."""

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.workloads.job_estimates import LIMIT_SHARE, modal_estimates
-from cloudarena.workloads.job_swf import load_swf
+from cloudarena.workloads.jobs.estimates import LIMIT_SHARE, modal_estimates
+from cloudarena.workloads.jobs.swf import load_swf
 
 SEEDS = 3
 HEADER = (

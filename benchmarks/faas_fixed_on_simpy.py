@@ -31,7 +31,7 @@ class Node:
 
 def simulate(run: FaasRun, times: list[list[float]]) -> tuple[list[float], float]:
     """Response times and energy in joules; ``times`` are those of each function's requests."""
-    from cloudarena.workloads.faas_devices import DEVICES
+    from cloudarena.workloads.faas.devices import DEVICES
 
     env, scenario = simpy.Environment(), run.scenario
     nodes = [Node(env, DEVICES[name]) for name in run.ground.devices]

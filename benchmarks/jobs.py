@@ -27,7 +27,7 @@ from benchmarks.jobs_on_simpy import Cluster, build_jobs, build_machines
 from benchmarks.sections import cpu_seconds
 from benchmarks.vm import Row, at_least, at_most, figures_table, finish, number, processor
 from cloudarena.scenarios.jobs import JobsRun, JobsScenario
-from cloudarena.workloads.job_cloudsimpy import load_cloudsimpy
+from cloudarena.workloads.jobs.cloudsimpy import load_cloudsimpy
 
 POLICY = "first-fit"
 SEED = 0

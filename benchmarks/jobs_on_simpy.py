@@ -21,7 +21,7 @@ import simpy
 
 from cloudarena.base.arrays import whole_millionths
 from cloudarena.scenarios.jobs import JobsScenario
-from cloudarena.workloads.jobs import JobWorkload
+from cloudarena.workloads.jobs.columns import JobWorkload
 
 Process = Generator[simpy.Event, None, None]
 

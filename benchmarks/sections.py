@@ -188,7 +188,7 @@ def month(name: str, overrides: Mapping[str, Any], repeats: int = 5) -> dict[str
 
 def loading() -> dict[str, Any]:
     """The month's readings, written as Parquet and read."""
-    from cloudarena.workloads.vm_files import read_vm_files, write_vm_files
+    from cloudarena.workloads.vm.files import read_vm_files, write_vm_files
 
     workload = cloudarena.load(MONTH).load_workload(SEED)
     with tempfile.TemporaryDirectory() as home:

@@ -21,7 +21,7 @@ import simpy
 
 from cloudarena.scenarios.vm import VmScenario
 from cloudarena.scenarios.vm.state import DELAY_INSENSITIVE
-from cloudarena.workloads.vms import VmWorkload
+from cloudarena.workloads.vm.columns import VmWorkload
 
 WAKE, MEASURE, RETRY, ARRIVE, ACCOUNT = 0.0, 0.25, 0.5, 0.625, 0.75
 """Fractions of a tick that floating point holds exactly."""

@@ -28,7 +28,7 @@ import cloudarena
 from benchmarks.vm import Row, at_least, at_most, figures_table, finish, processor
 from cloudarena.learn.env import CloudEnv
 from cloudarena.scenarios.workflow import WorkflowRun, WorkflowScenario
-from cloudarena.workloads.workflow_shapes import draw_workflows
+from cloudarena.workloads.workflow.shapes import draw_workflows
 
 POLICY = "round-robin"
 SEED = 0

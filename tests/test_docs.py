@@ -5,9 +5,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-import typer
 
-from cloudarena.cli.app import app
+from cloudarena.cli.app import command as command_line
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -41,7 +40,7 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", [p for p in PAGES if any(commands(p))], ids=lambda p: p.name)
 def test_the_commands_of_a_page_exist(page):
     for line in commands(page):
-        command = typer.main.get_command(app)
+        command = command_line()
         words = shlex.split(line)
         while words and hasattr(command, "commands"):
             assert words[0] in command.commands, line

@@ -54,7 +54,7 @@ def test_a_name_of_the_kind_and_what_is_no_metric_are_refused() -> None:
     scenario = cloudarena.load("vm/toy")
     with pytest.raises(CloudarenaError, match="'profit_usd' is not allowed: vm has one"):
         scenario.measuring(scenario.kind.metric["profit_usd"])
-    with pytest.raises(CloudarenaError, match="a function under @cloudarena.metric"):
+    with pytest.raises(CloudarenaError, match="a function under @cloudarena"):
         scenario.measuring(lambda run: 1.0)  # type: ignore[arg-type]
 
 

@@ -23,8 +23,10 @@ def spec(**changes):
 def test_every_entry_loads_and_says_what_it_is(name):
     scenario = cloudarena.load(name)
     assert scenario.name == name
-    assert name.startswith(f"{scenario.kind.name}/")
-    assert catalogue.describe(name)
+    assert name.startswith(scenario.kind.name + "/")
+    description = scenario.description
+    assert description
+    assert catalogue.descriptions()[name] == " ".join(description.split())
 
 
 def test_the_catalogue_has_the_promised_entries():

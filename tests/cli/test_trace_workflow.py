@@ -8,9 +8,9 @@ import pytest
 
 from cloudarena.cli import trace_workflow
 from cloudarena.scenarios.workflow.sources import Documents
-from cloudarena.workloads.workflow_files import read_workflow_file
-from cloudarena.workloads.workflow_shapes import draw_workflows
-from cloudarena.workloads.workflows import lay_out
+from cloudarena.workloads.workflow.columns import lay_out
+from cloudarena.workloads.workflow.files import read_workflow_file
+from cloudarena.workloads.workflow.shapes import draw_workflows
 
 DAX = """<adag><job id="a" runtime="2"><uses file="x" link="output" size="5"/></job>
 <job id="b" runtime="3"><uses file="x" link="input" size="5"/></job>

@@ -7,11 +7,11 @@ import pytest
 from cloudarena.base.errors import TraceError
 from cloudarena.workloads.documents import read_json
 from cloudarena.workloads.formats import recognise
-from cloudarena.workloads.job_alibaba2018 import load_alibaba2018
-from cloudarena.workloads.job_borg import load_borg
-from cloudarena.workloads.job_cloudsimpy import load_cloudsimpy
-from cloudarena.workloads.job_swf import load_swf
-from cloudarena.workloads.workflow_dax import read_dax
+from cloudarena.workloads.jobs.alibaba2018 import load_alibaba2018
+from cloudarena.workloads.jobs.borg import load_borg
+from cloudarena.workloads.jobs.cloudsimpy import load_cloudsimpy
+from cloudarena.workloads.jobs.swf import load_swf
+from cloudarena.workloads.workflow.dax import read_dax
 
 READERS = [
     read_json,

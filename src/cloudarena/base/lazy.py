@@ -14,14 +14,16 @@ def exports(package: str, **homes: str) -> Callable[[str], Any]:
 
     Args:
         package: ``__name__`` of the package.
-        homes: the module of each name, such as ``VmRun="run"``.
+        homes: the module of each name, such as ``VmRun="run"``; with a dot before it, one beside
+            the package.
     """
-    sys.modules[package].__all__ = list(homes)  # type: ignore[attr-defined]
+    module = sys.modules[package]
+    module.__all__ = list(dict.fromkeys([*getattr(module, "__all__", ()), *homes]))  # type: ignore[attr-defined]
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        value = getattr(importlib.import_module(f".{homes[name]}", package), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -12,16 +12,22 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cloudarena.base.errors import SpecError, nearest
 from cloudarena.base.yaml import parse_yaml
-from cloudarena.contract import Scenario
 from cloudarena.scenarios import kind_named, kinds
+
+if TYPE_CHECKING:
+    from cloudarena.contract.scenario import Scenario
 
 ENTRY = ".yaml"
 STUDY = ".optimize.yaml"
 """The ending of files that say what is optimised."""
+
+
+DESCRIPTION = re.compile(r"^description:.*\n?(?:(?:[ \t].*)?\n)*", re.MULTILINE)
+"""The key of that name at the beginning of a line, and all indented lines after it."""
 
 
 def _files(ending: str) -> dict[str, Path]:
@@ -45,9 +51,16 @@ def studies() -> dict[str, Path]:
     return _files(STUDY)
 
 
-def describe(name: str) -> str:
-    """The description of an entry, on one line."""
-    return " ".join(str(read_spec(name)[0].get("description", "")).split())
+def descriptions() -> dict[str, str]:
+    """The description of each entry, on one line; of the files no more than that is parsed."""
+    return {name: _description(file) for name, file in _files(ENTRY).items()}
+
+
+def _description(file: Path) -> str:
+    found = DESCRIPTION.search(file.read_text(encoding="utf-8"))
+    if found is None:
+        return ""
+    return " ".join(str(parse_yaml(found.group())["description"]).split())
 
 
 def load(

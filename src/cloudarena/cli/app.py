@@ -1,4 +1,4 @@
-"""The commands together. Heavy imports wait inside the commands, so that help is quick."""
+"""The commands together. Each is imported when it is called, so that all are quick."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ import typer
 from typer.main import get_command
 
 from cloudarena import __version__
-from cloudarena.cli import (
-    compare,
-    map,
-    metrics,
-    new,
-    optimize,
-    policies,
-    run,
-    scenarios,
-    spec,
-    trace,
-    warm,
-)
-from cloudarena.cli.method_options import OptimizeCommand
-from cloudarena.cli.options import traceback_option
+from cloudarena.cli.commands import Commands, of_module
 from cloudarena.cli.usage import Group
+
+COMMANDS = {
+    "scenarios": "scenarios:scenarios",
+    "policies": "policies:policies",
+    "run": "run:run",
+    "compare": "compare:compare",
+    "map": "map:map_command",
+    "optimize": "optimize:optimize",
+    "metrics": "metrics:app",
+    "trace": "trace:app",
+    "spec": "spec:spec",
+    "schema": "spec:schema",
+    "warm": "warm:warm",
+    "new": "new:app",
+}
+"""Where each command is; it is imported when it is called."""
 
 app = typer.Typer(
     name="cloudarena",
@@ -51,28 +53,8 @@ def options(
     """Which policy should run my cloud, and what will it cost?"""
 
 
-app.command("scenarios")(scenarios.scenarios)
-app.command("policies")(policies.policies)
-app.command("run")(run.run)
-app.command("compare")(compare.compare)
-app.command("map")(map.map_command)
-app.command("optimize", cls=OptimizeCommand)(optimize.optimize)
-app.add_typer(metrics.app, name="metrics")
-app.add_typer(trace.app, name="trace")
-app.command("spec")(spec.spec)
-app.command("schema")(spec.schema)
-app.command("warm")(warm.warm)
-app.add_typer(new.app, name="new")
-
-
 def command() -> Any:
-    """The command line with ``--traceback`` in every command."""
-    whole = get_command(app)
-    waiting = [whole]
-    while waiting:
-        group = getattr(waiting.pop(), "commands", {})
-        for one in group.values():
-            if not hasattr(one, "commands"):
-                one.params.append(traceback_option())
-            waiting.append(one)
-    return whole
+    """The whole command line."""
+    group: Any = get_command(app)
+    group.commands = Commands(lambda: {name: of_module(path) for name, path in COMMANDS.items()})
+    return group

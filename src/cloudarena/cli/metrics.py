@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cloudarena.experiments.metric_table import MetricReduction
 
-app = typer.Typer(cls=Group, help="Which of many metrics need be measured.")
+app = typer.Typer(cls=Group, help="Which of many metrics need be measured.", add_completion=False)
 
 
 @app.callback()

@@ -14,6 +14,7 @@ app = typer.Typer(
     help="Begin something of your own.",
     epilog="Example: cloudarena new scenario my_queue",
     cls=Group,
+    add_completion=False,
 )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cloudarena.cli.method_options import OptimizeCommand
 from cloudarena.cli.options import (
     Json,
     Out,
@@ -115,3 +116,6 @@ def _progress() -> Iterator[Callable[[str, Progress, Problem], None] | None]:
             )
 
         yield watch
+
+
+optimize.command_class = OptimizeCommand  # type: ignore[attr-defined]

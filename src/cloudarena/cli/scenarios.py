@@ -12,7 +12,7 @@ def scenarios(as_json: Json = False) -> None:
     """
     from cloudarena import catalogue
 
-    entries = {name: catalogue.describe(name) for name in catalogue.names()}
+    entries = catalogue.descriptions()
     if as_json:
         print_json(entries)
         return

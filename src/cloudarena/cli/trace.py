@@ -57,16 +57,19 @@ app = typer.Typer(
     help="Look at, import and make workloads.",
     epilog="Example: cloudarena trace describe vm/azure-like-10k",
     cls=Group,
+    add_completion=False,
 )
 convert = typer.Typer(
     help="Import a public trace, as Parquet.",
     epilog="Example: cloudarena trace convert openb --pods openb_pod_list_default.csv --out openb",
     cls=Group,
+    add_completion=False,
 )
 generate = typer.Typer(
     help="Make a trace from a seed, as Parquet.",
     epilog="Example: cloudarena trace generate azure-like --vms 10000 --out azure-like-10k",
     cls=Group,
+    add_completion=False,
 )
 app.add_typer(convert, name="convert")
 app.add_typer(generate, name="generate")

@@ -12,7 +12,7 @@ from cloudarena.cli.options import Json, Seed, TraceFolder, people, print_json
 
 if TYPE_CHECKING:
     from cloudarena.contract import Scenario
-    from cloudarena.workloads.jobs import JobWorkload
+    from cloudarena.workloads.jobs.columns import JobWorkload
 
 KIND = "jobs"
 FILES: Sequence[str] = ("jobs",)
@@ -28,51 +28,51 @@ Some = Annotated[int | None, typer.Option("--jobs", help="Takes so many jobs.", 
 
 def describe_files(files: Mapping[str, Path]) -> dict[str, Any]:
     """The figures of a trace in neutral form."""
-    from cloudarena.workloads.job_files import load_job_file
-    from cloudarena.workloads.jobs import describe
+    from cloudarena.workloads.jobs.columns import describe
+    from cloudarena.workloads.jobs.files import load_job_file
 
     return describe(load_job_file(files["jobs"]))
 
 
 def describe_scenario(scenario: Scenario, seed: int) -> dict[str, Any]:
     """The figures of a scenario's jobs under a seed."""
-    from cloudarena.workloads.jobs import describe
+    from cloudarena.workloads.jobs.columns import describe
 
     workload: JobWorkload = scenario.load_workload(seed)  # type: ignore[attr-defined]
     return describe(workload)
 
 
 def _describe_cloudsimpy(trace: Path, seed: int) -> dict[str, Any]:
-    from cloudarena.workloads.job_cloudsimpy import load_cloudsimpy
-    from cloudarena.workloads.jobs import describe
+    from cloudarena.workloads.jobs.cloudsimpy import load_cloudsimpy
+    from cloudarena.workloads.jobs.columns import describe
 
     return describe(load_cloudsimpy(trace))
 
 
 def _describe_alibaba2018(trace: Path, seed: int) -> dict[str, Any]:
-    from cloudarena.workloads.job_alibaba2018 import load_alibaba2018
-    from cloudarena.workloads.jobs import describe
+    from cloudarena.workloads.jobs.alibaba2018 import load_alibaba2018
+    from cloudarena.workloads.jobs.columns import describe
 
     return describe(load_alibaba2018(trace))
 
 
 def _describe_swf(trace: Path, seed: int) -> dict[str, Any]:
-    from cloudarena.workloads.job_swf import load_swf
-    from cloudarena.workloads.jobs import describe
+    from cloudarena.workloads.jobs.columns import describe
+    from cloudarena.workloads.jobs.swf import load_swf
 
     return describe(load_swf(trace))
 
 
 def _describe_borg(trace: Path, seed: int) -> dict[str, Any]:
-    from cloudarena.workloads.job_borg import load_borg
-    from cloudarena.workloads.jobs import describe
+    from cloudarena.workloads.jobs.borg import load_borg
+    from cloudarena.workloads.jobs.columns import describe
 
     return describe(load_borg(trace))
 
 
 def _describe_openb(pods: Path, seed: int) -> dict[str, Any]:
-    from cloudarena.workloads.job_openb import load_openb_jobs
-    from cloudarena.workloads.jobs import describe
+    from cloudarena.workloads.jobs.columns import describe
+    from cloudarena.workloads.jobs.openb import load_openb_jobs
 
     return describe(load_openb_jobs(pods))
 
@@ -88,7 +88,7 @@ def convert_cloudsimpy(
 
     Example: cloudarena trace convert cloudsimpy-csv jobs.csv --out alibaba-2017
     """
-    from cloudarena.workloads.job_cloudsimpy import scan_cloudsimpy
+    from cloudarena.workloads.jobs.cloudsimpy import scan_cloudsimpy
 
     workload, counts = scan_cloudsimpy(trace)
     _write(workload, counts._asdict(), out, offset, jobs, as_json)
@@ -108,7 +108,7 @@ def convert_alibaba2018(
 
     Example: cloudarena trace convert alibaba-2018 batch_task.csv --jobs 1000 --out alibaba-2018
     """
-    from cloudarena.workloads.job_alibaba2018 import scan_alibaba2018
+    from cloudarena.workloads.jobs.alibaba2018 import scan_alibaba2018
 
     workload, counts = scan_alibaba2018(trace, None if status == "any" else status)
     _write(workload, counts._asdict(), out, offset, jobs, as_json)
@@ -121,7 +121,7 @@ def convert_swf(
 
     Example: cloudarena trace convert swf SDSC-SP2-1998-4.2-cln.swf.gz --out sdsc-sp2
     """
-    from cloudarena.workloads.job_swf import scan_swf
+    from cloudarena.workloads.jobs.swf import scan_swf
 
     workload, counts = scan_swf(trace)
     _write(workload, counts._asdict(), out, offset, jobs, as_json)
@@ -134,7 +134,7 @@ def convert_borg(
 
     Example: cloudarena trace convert borg-2019 instance_events.json.gz --out borg
     """
-    from cloudarena.workloads.job_borg import scan_borg
+    from cloudarena.workloads.jobs.borg import scan_borg
 
     workload, counts = scan_borg(trace)
     _write(workload, counts._asdict(), out, offset, jobs, as_json)
@@ -151,7 +151,7 @@ def convert_openb(
 
     Example: cloudarena trace convert openb-jobs --pods openb_pod_list_default.csv --out openb
     """
-    from cloudarena.workloads.job_openb import scan_openb_jobs
+    from cloudarena.workloads.jobs.openb import scan_openb_jobs
 
     workload, counts = scan_openb_jobs(pods)
     _write(workload, counts._asdict(), out, offset, jobs, as_json)
@@ -168,7 +168,7 @@ def convert_jobs(
 
     Example: cloudarena trace convert jobs my-jobs.csv --out my-trace
     """
-    from cloudarena.workloads.job_files import load_job_file
+    from cloudarena.workloads.jobs.files import load_job_file
 
     workload = load_job_file(trace)
     counts = {"jobs": len(workload.submit), "tasks": len(workload.instances)}
@@ -187,7 +187,7 @@ def generate_alibaba_like(
 
     Example: cloudarena trace generate alibaba-like --jobs 1000 --out alibaba-like-1000
     """
-    from cloudarena.workloads.job_alibaba_like import alibaba_like
+    from cloudarena.workloads.jobs.alibaba_like import alibaba_like
 
     _generated(alibaba_like(jobs, seed, rate), estimates, seed, out, as_json)
 
@@ -206,7 +206,7 @@ def generate_lublin_feitelson(
 
     Example: cloudarena trace generate lublin-feitelson --jobs 5000 --out lublin
     """
-    from cloudarena.workloads.job_lublin import lublin_feitelson
+    from cloudarena.workloads.jobs.lublin import lublin_feitelson
 
     _generated(lublin_feitelson(jobs, seed, processors, kind, rate), estimates, seed, out, as_json)
 
@@ -224,7 +224,7 @@ def generate_deeprm(
 
     Example: cloudarena trace generate deeprm --jobs 35 --out deeprm
     """
-    from cloudarena.workloads.job_deeprm import deeprm
+    from cloudarena.workloads.jobs.deeprm import deeprm
 
     _generated(deeprm(jobs, seed, rate, step_seconds=step_seconds), estimates, seed, out, as_json)
 
@@ -241,7 +241,7 @@ def generate_tpch_like(
 
     Example: cloudarena trace generate tpch-like --jobs 200 --out tpch
     """
-    from cloudarena.workloads.job_tpch_like import tpch_like
+    from cloudarena.workloads.jobs.tpch_like import tpch_like
 
     _generated(tpch_like(jobs, seed, mean_gap), estimates, seed, out, as_json)
 
@@ -291,7 +291,7 @@ def not_told(name: str, seed: int) -> dict[str, str]:
 
 
 def _generated(workload: JobWorkload, estimates: str, seed: int, out: Path, as_json: bool) -> None:
-    from cloudarena.workloads.job_estimates import with_estimates
+    from cloudarena.workloads.jobs.estimates import with_estimates
 
     counts = {"jobs": len(workload.submit), "tasks": len(workload.instances)}
     whole = with_estimates(workload, estimates, seed)  # type: ignore[arg-type]
@@ -307,8 +307,8 @@ def _write(
     as_json: bool,
 ) -> None:
     """Writes the wanted jobs, and says what was made, and where."""
-    from cloudarena.workloads.job_files import write_job_files
-    from cloudarena.workloads.jobs import slice_jobs
+    from cloudarena.workloads.jobs.columns import slice_jobs
+    from cloudarena.workloads.jobs.files import write_job_files
 
     chosen = slice_jobs(workload, offset, jobs)
     write_job_files(chosen, out)

@@ -21,8 +21,8 @@ Vmtable = Annotated[Path, typer.Option(metavar="FILE", help="The table of VMs, C
 
 def describe_files(files: Mapping[str, Path]) -> dict[str, Any]:
     """The figures of a trace in neutral form, and how its readings fit its VMs."""
-    from cloudarena.workloads.vm_files import scan_vm_files
-    from cloudarena.workloads.vms import describe, fill_gaps
+    from cloudarena.workloads.vm.columns import describe, fill_gaps
+    from cloudarena.workloads.vm.files import scan_vm_files
 
     workload, counts = scan_vm_files(files["vmtable"], files["readings"])
     fill_gaps(workload.first_reading, workload.lifetime, workload.readings)
@@ -32,7 +32,7 @@ def describe_files(files: Mapping[str, Path]) -> dict[str, Any]:
 def describe_scenario(scenario: Scenario, seed: int) -> dict[str, Any]:
     """The figures of a scenario's VMs under a seed."""
     from cloudarena.scenarios.vm.spec import VmScenario
-    from cloudarena.workloads.vms import describe
+    from cloudarena.workloads.vm.columns import describe
 
     assert isinstance(scenario, VmScenario)
     return describe(scenario.load_workload(seed))
@@ -56,7 +56,7 @@ def convert_azure_v2(
 
     Example: cloudarena trace convert azure-v2 --vmtable vmtable.csv.gz --readings cpu/ --out azure
     """
-    from cloudarena.workloads import azure_v2
+    from cloudarena.workloads.vm import azure_v2
 
     files = [*readings, *(more_readings or ())]
     done = azure_v2.convert_azure_v2(vmtable, files, out, vms, seed)
@@ -75,7 +75,7 @@ def convert_openb(
 
     Example: cloudarena trace convert openb --pods openb_pod_list_default.csv --out openb
     """
-    from cloudarena.workloads import openb
+    from cloudarena.workloads.vm import openb
 
     done = openb.convert_openb(pods, out, tick_seconds, cpu_percent)
     _report(done._asdict(), out, as_json)
@@ -107,9 +107,9 @@ def convert_maro(
 
     from cloudarena.base.errors import CloudarenaError
     from cloudarena.scenarios.vm.spec import VmScenario
-    from cloudarena.workloads.maro import scan_maro
-    from cloudarena.workloads.maro_config import read_config
-    from cloudarena.workloads.vm_files import write_vm_files
+    from cloudarena.workloads.vm.files import write_vm_files
+    from cloudarena.workloads.vm.maro import scan_maro
+    from cloudarena.workloads.vm.maro_config import read_config
 
     topology = None if config is None else read_config(config, ticks)
     table = vmtable or (topology.vmtable if topology else None)
@@ -140,7 +140,7 @@ def convert_files(
 
     Example: cloudarena trace convert files --vmtable vms.csv --readings cpu.csv --out my-trace
     """
-    from cloudarena.workloads.vm_files import scan_vm_files, write_vm_files
+    from cloudarena.workloads.vm.files import scan_vm_files, write_vm_files
 
     workload, counts = scan_vm_files(vmtable, readings)
     write_vm_files(workload, out)
@@ -166,7 +166,7 @@ def generate_azure_like(
 
     from cloudarena.base.errors import SpecError, explain
     from cloudarena.scenarios.vm.sources import AzureLike
-    from cloudarena.workloads.vm_files import write_vm_files
+    from cloudarena.workloads.vm.files import write_vm_files
 
     wanted = {"vms": vms, "concurrent": concurrent, "cpu_percent": cpu_percent, "ticks": ticks}
     given = {name: value for name, value in wanted.items() if value is not None}

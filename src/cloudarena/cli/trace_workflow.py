@@ -12,8 +12,8 @@ from cloudarena.cli.options import NOT_IN_FILE, Json, Seed, TraceFolder, people,
 
 if TYPE_CHECKING:
     from cloudarena.contract import Scenario
-    from cloudarena.workloads.workflow_timed import TimedWorkflow
-    from cloudarena.workloads.workflows import WorkflowMix
+    from cloudarena.workloads.workflow.columns import WorkflowMix
+    from cloudarena.workloads.workflow.timed import TimedWorkflow
 
 KIND = "workflow"
 FILES: Sequence[str] = ("workflows.json",)
@@ -42,14 +42,14 @@ Rate = Annotated[float, typer.Option(help="Workflows that arrive in a second on 
 
 def describe_files(files: Mapping[str, Path]) -> dict[str, Any]:
     """The figures of workflows in neutral form, and what their source did not tell."""
-    from cloudarena.workloads.workflow_files import read_workflow_file
+    from cloudarena.workloads.workflow.files import read_workflow_file
 
     return _described(read_workflow_file(files["workflows.json"]))
 
 
 def describe_scenario(scenario: Scenario, seed: int) -> dict[str, Any]:
     """The figures of a scenario's workflows under a seed, and what its source does not tell."""
-    from cloudarena.workloads.workflows import describe, figures_not_told
+    from cloudarena.workloads.workflow.columns import describe, figures_not_told
 
     workload = scenario.load_workload(seed)  # type: ignore[attr-defined]
     speed = scenario.cluster.single_core_speed  # type: ignore[attr-defined]
@@ -58,27 +58,27 @@ def describe_scenario(scenario: Scenario, seed: int) -> dict[str, Any]:
 
 
 def _described(mix: WorkflowMix) -> dict[str, Any]:
-    from cloudarena.workloads.workflows import describe, figures_not_told, lay_out
+    from cloudarena.workloads.workflow.columns import describe, figures_not_told, lay_out
 
     figures = describe(lay_out(mix.templates, mix.arrivals, mix.which), mix.single_core_speed)
     return {**figures, NOT_IN_FILE: figures_not_told(mix.not_told)}
 
 
 def _describe_dax(document: Path, seed: int) -> dict[str, Any]:
-    from cloudarena.workloads.workflow_dax import read_dax
+    from cloudarena.workloads.workflow.dax import read_dax
 
     return _described(_mix(read_dax, [document], RESOURCES, SPEED, seed))
 
 
 def _describe_wfcommons(document: Path, seed: int) -> dict[str, Any]:
-    from cloudarena.workloads.workflow_wfformat import read_wfformat
+    from cloudarena.workloads.workflow.wfformat import read_wfformat
 
     return _described(_mix(read_wfformat, [document], RESOURCES, SPEED, seed))
 
 
 def _describe_alibaba2018(trace: Path, seed: int) -> dict[str, Any]:
-    from cloudarena.workloads.workflow_alibaba2018 import load_alibaba2018_workflows, not_told
-    from cloudarena.workloads.workflows import describe, figures_not_told
+    from cloudarena.workloads.workflow.alibaba2018 import load_alibaba2018_workflows, not_told
+    from cloudarena.workloads.workflow.columns import describe, figures_not_told
 
     figures = describe(load_alibaba2018_workflows(trace), SPEED)
     return {**figures, NOT_IN_FILE: figures_not_told(not_told())}
@@ -103,7 +103,7 @@ def convert_dax(
 
     Example: cloudarena trace convert dax Montage_100.xml CyberShake_100.xml --out gallery
     """
-    from cloudarena.workloads.workflow_dax import read_dax
+    from cloudarena.workloads.workflow.dax import read_dax
 
     mix = _mix(read_dax, files, resources, single_core_speed, seed, workflows, arrivals, rate)
     _write(mix, {}, out, as_json)
@@ -124,7 +124,7 @@ def convert_wfcommons(
 
     Example: cloudarena trace convert wfcommons blast-chameleon-small-001.json --out blast
     """
-    from cloudarena.workloads.workflow_wfformat import read_wfformat
+    from cloudarena.workloads.workflow.wfformat import read_wfformat
 
     mix = _mix(read_wfformat, files, resources, single_core_speed, seed, workflows, arrivals, rate)
     _write(mix, {}, out, as_json)
@@ -152,8 +152,8 @@ def convert_alibaba2018(
     Example: cloudarena trace convert alibaba-2018-workflows batch_task.csv --workflows 1000
     --out alibaba
     """
-    from cloudarena.workloads.workflow_alibaba2018 import load_alibaba2018_workflows, not_told
-    from cloudarena.workloads.workflows import templates_of
+    from cloudarena.workloads.workflow.alibaba2018 import load_alibaba2018_workflows, not_told
+    from cloudarena.workloads.workflow.columns import templates_of
 
     wanted = None if status == "any" else status
     workload = load_alibaba2018_workflows(
@@ -190,9 +190,9 @@ def convert_azure_functions(
     Example: cloudarena trace convert azure-functions-2019 d01.csv --templates workflows.json
     --out azure
     """
-    from cloudarena.workloads.azure_functions import read_invocations
-    from cloudarena.workloads.workflow_arrivals import by_invocations, invoked
-    from cloudarena.workloads.workflow_files import read_workflow_file
+    from cloudarena.workloads.arrivals.azure_functions import read_invocations
+    from cloudarena.workloads.workflow.arrivals import by_invocations, invoked
+    from cloudarena.workloads.workflow.files import read_workflow_file
 
     read = read_workflow_file(templates)
     invocations = read_invocations(trace, trigger)
@@ -214,7 +214,7 @@ def convert_workflows(
 
     Example: cloudarena trace convert workflows my-workflows.json --out my-trace
     """
-    from cloudarena.workloads.workflow_files import read_workflow_file
+    from cloudarena.workloads.workflow.files import read_workflow_file
 
     _write(read_workflow_file(trace), {}, out, as_json)
 
@@ -246,7 +246,7 @@ def generate_workflows(
     Example: cloudarena trace generate workflows --shape montage --functions 200 --workflows 100
     --out montage
     """
-    from cloudarena.workloads.workflow_shapes import draw_workflows, shapes_not_told
+    from cloudarena.workloads.workflow.shapes import draw_workflows, shapes_not_told
 
     mix = draw_workflows(
         shape or ["montage"],
@@ -295,8 +295,8 @@ def _mix(
     rate: float = 0.05,
 ) -> WorkflowMix:
     """Documents as templates: each arrives once at 0, or so many by a law of arrivals."""
-    from cloudarena.workloads.workflow_arrivals import arrivals_not_told, at_once, by_law
-    from cloudarena.workloads.workflow_timed import documents_as_templates
+    from cloudarena.workloads.workflow.arrivals import arrivals_not_told, at_once, by_law
+    from cloudarena.workloads.workflow.timed import documents_as_templates
 
     templates, told = documents_as_templates(read, files, resources, single_core_speed, seed)
     if workflows is None:
@@ -309,7 +309,7 @@ def _mix(
 
 def _write(mix: WorkflowMix, counts: Mapping[str, int], out: Path, as_json: bool) -> None:
     """Writes the workflows, and says what was made, and where."""
-    from cloudarena.workloads.workflow_files import write_workflow_file
+    from cloudarena.workloads.workflow.files import write_workflow_file
 
     write_workflow_file(mix, out)
     summary = {

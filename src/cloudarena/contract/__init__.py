@@ -12,18 +12,23 @@ The command line, the Gymnasium environments, the optimisers, the experiment run
 report use what is in this package and nothing behind it.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from cloudarena.base.errors import InvalidAction
-from cloudarena.contract.decision import Decision, Observer
+from cloudarena.base.lazy import exports
 from cloudarena.contract.kind import ROOMS, Kind
 from cloudarena.contract.metric import Metric, metric, shared
-from cloudarena.contract.model import Model
 from cloudarena.contract.plot import Plot, TradeOff
-from cloudarena.contract.result import RecordLevel, Result
-from cloudarena.contract.run import Run
-from cloudarena.contract.saved import Saved
-from cloudarena.contract.scenario import Scenario, scenario_from_yaml
-from cloudarena.contract.spec import Spec
-from cloudarena.policies.policy import Policy
+
+if TYPE_CHECKING:
+    from cloudarena.contract.decision import Decision, Observer
+    from cloudarena.contract.model import Model
+    from cloudarena.contract.result import RecordLevel, Result
+    from cloudarena.contract.run import Run
+    from cloudarena.contract.saved import Saved
+    from cloudarena.contract.scenario import Scenario, scenario_from_yaml
+    from cloudarena.contract.spec import Spec
+    from cloudarena.policies.policy import Policy
 
 __all__ = [
     "ROOMS",
@@ -46,3 +51,19 @@ __all__ = [
     "scenario_from_yaml",
     "shared",
 ]
+
+# What needs NumPy or Pydantic is imported when it is asked for: a list of kinds needs neither.
+__getattr__: Any = exports(
+    __name__,
+    Decision="decision",
+    Model="model",
+    Saved="saved",
+    scenario_from_yaml="scenario",
+    Observer="decision",
+    RecordLevel="result",
+    Result="result",
+    Run="run",
+    Scenario="scenario",
+    Spec="spec",
+    Policy=".policies.policy",
+)

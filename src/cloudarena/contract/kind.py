@@ -19,7 +19,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cloudarena.base.errors import CloudarenaError, check_choice
-from cloudarena.base.measures import UNSERVED
 from cloudarena.contract.metric import Metric
 from cloudarena.contract.plot import Plot, TradeOff
 
@@ -190,6 +189,8 @@ class Kind:
 
     def check(self) -> None:
         """Raises unless the parts fit together; asked once, before the first run."""
+        from cloudarena.base.measures import UNSERVED  # it needs NumPy, a list of kinds does not
+
         names = list(self.metric)
         for name in (self.headline, UNSERVED):
             if name not in names:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
+import sys
 import textwrap
 import types
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -166,20 +169,28 @@ def docstrings(model: type[BaseModel]) -> dict[str, str]:
     """What stands below each attribute of a class and of those that it extends."""
     found: dict[str, str] = {}
     for one in reversed(model.__mro__):
-        if not issubclass(one, BaseModel) or one is BaseModel:
-            continue
-        try:
-            body = ast.parse(textwrap.dedent(inspect.getsource(one))).body[0]
-        except (OSError, TypeError, SyntaxError):
-            continue
-        assert isinstance(body, ast.ClassDef)
-        for before, after in zip(body.body, body.body[1:], strict=False):
-            if (
-                isinstance(before, ast.AnnAssign)
-                and isinstance(before.target, ast.Name)
-                and isinstance(after, ast.Expr)
-                and isinstance(after.value, ast.Constant)
-                and isinstance(after.value.value, str)
-            ):
-                found[before.target.id] = after.value.value
+        if issubclass(one, BaseModel) and one is not BaseModel:
+            found |= _docstrings(one.__module__).get(one.__qualname__, {})
     return found
+
+
+@cache
+def _docstrings(module: str) -> dict[str, dict[str, str]]:
+    """What stands below each attribute of each class of a module."""
+    try:
+        body = ast.parse(inspect.getsource(sys.modules[module])).body
+    except (KeyError, OSError, TypeError, SyntaxError):
+        return {}
+    return {part.name: dict(_below(part)) for part in body if isinstance(part, ast.ClassDef)}
+
+
+def _below(part: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for before, after in itertools.pairwise(part.body):
+        if (
+            isinstance(before, ast.AnnAssign)
+            and isinstance(before.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+            and isinstance(after.value.value, str)
+        ):
+            yield before.target.id, after.value.value

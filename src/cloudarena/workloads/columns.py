@@ -11,19 +11,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 
+from cloudarena.base.arrow import pa, pa_csv, pc, pq
 from cloudarena.base.errors import TraceError, nearest
 from cloudarena.base.files import UNREADABLE
 
-WORDS = {pa.int64(): "a whole number", pa.float64(): "a number"}
+WHOLE, NUMBER, TEXT, WORD = "int64", "float64", "string", "word"
+"""Types of columns by name, so that a reader says what it wants without Arrow.
+
+A column of type ``WORD`` has few different texts.
+"""
+WORDS = {"int64": "a whole number", "double": "a number"}
+"""What is allowed in a column, by Arrow's name of its type."""
+
+ColumnType = Any
+"""One of the names of types, a type of Arrow, or None for any type."""
 
 BATCH_ROWS = 2**18
 BLOCK_BYTES = 2**22
 """How much of a file is in memory when it is read in batches; Arrow reads some blocks ahead."""
+
+
+def arrow_type(kind: ColumnType) -> Any:
+    """The type of Arrow that a name stands for."""
+    if kind == WORD:
+        return pa.dictionary(pa.int32(), pa.string())
+    return pa.type_for_alias(kind) if isinstance(kind, str) else kind
 
 
 def is_parquet(path: Path) -> bool:
@@ -43,8 +56,8 @@ def place(path: Path, row: int, header: bool = True) -> str:
 
 def read_columns(
     path: Path,
-    columns: Mapping[str, pa.DataType | None],
-    optional: Mapping[str, pa.DataType | None] | None = None,
+    columns: Mapping[str, ColumnType],
+    optional: Mapping[str, ColumnType] | None = None,
 ) -> pa.Table:
     """Reads the named columns, and no others but optional ones; a type of None is any type.
 
@@ -57,7 +70,7 @@ def read_columns(
             table = pq.read_table(path, partitioning=None)
         else:
             options = _convert_options(wanted, empty_cells=optional is not None)
-            table = pacsv.read_csv(path, convert_options=options)
+            table = pa_csv.read_csv(path, convert_options=options)
         # Names are decoded only when they are asked for.
         check_columns(path, table.column_names, list(columns), list(optional or ()))
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
@@ -67,7 +80,7 @@ def read_columns(
 
 def read_batches(
     path: Path,
-    columns: Mapping[str, pa.DataType | None],
+    columns: Mapping[str, ColumnType],
     names: Sequence[str] = (),
     empty_cells: bool = False,
 ) -> Iterator[tuple[int, pa.Table]]:
@@ -134,7 +147,7 @@ def _check_file(path: Path) -> None:
 
 def _open(
     path: Path,
-    columns: Mapping[str, pa.DataType | None],
+    columns: Mapping[str, ColumnType],
     names: Sequence[str],
     empty_cells: bool,
 ) -> Iterable[pa.RecordBatch]:
@@ -144,9 +157,9 @@ def _open(
         # Group by group: over a whole file Arrow would keep what it has read.
         groups = range(file.num_row_groups)
         return chain.from_iterable(file.iter_batches(BATCH_ROWS, [group]) for group in groups)
-    reader = pacsv.open_csv(
+    reader = pa_csv.open_csv(
         path,
-        read_options=pacsv.ReadOptions(column_names=list(names) or None, block_size=BLOCK_BYTES),
+        read_options=pa_csv.ReadOptions(column_names=list(names) or None, block_size=BLOCK_BYTES),
         convert_options=_convert_options(columns, empty_cells, only_these=bool(names)),
     )
     check_columns(path, reader.schema.names, list(columns))
@@ -166,10 +179,10 @@ def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _convert_options(
-    columns: Mapping[str, pa.DataType | None], empty_cells: bool, only_these: bool = False
-) -> pacsv.ConvertOptions:
-    options = pacsv.ConvertOptions(
-        column_types={name: kind for name, kind in columns.items() if kind is not None},
+    columns: Mapping[str, ColumnType], empty_cells: bool, only_these: bool = False
+) -> pa_csv.ConvertOptions:
+    options = pa_csv.ConvertOptions(
+        column_types={name: arrow_type(kind) for name, kind in columns.items() if kind is not None},
         include_columns=list(columns) if only_these else None,
     )
     if not empty_cells:
@@ -190,7 +203,7 @@ def check_filled(path: Path, table: pa.Table, columns: Iterable[str]) -> None:
 def _typed(
     path: Path,
     table: pa.Table,
-    columns: Mapping[str, pa.DataType | None],
+    columns: Mapping[str, ColumnType],
     empty_cells: bool,
     first_row: int = 0,
     header: bool = True,
@@ -199,7 +212,7 @@ def _typed(
     typed = {}
     for name in table.column_names:
         kind, values = columns[name], table[name]
-        if kind is not None and values.type != kind:
+        if kind is not None and values.type != arrow_type(kind):
             values = _cast(path, name, values, kind, first_row, header)
         if values.null_count and not empty_cells:
             row = first_row + pc.index(values.is_null(), True).as_py()
@@ -209,17 +222,18 @@ def _typed(
 
 
 def _cast(
-    path: Path, name: str, values: Any, kind: pa.DataType, first_row: int, header: bool
+    path: Path, name: str, values: Any, kind: ColumnType, first_row: int, header: bool
 ) -> Any:
+    wanted = arrow_type(kind)
     try:
-        return values.cast(kind)
+        return values.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         for row, value in enumerate(values, first_row):
             try:
-                value.cast(kind)
+                value.cast(wanted)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 where = place(path, row, header)
-                allowed = WORDS.get(kind, str(kind))
+                allowed = WORDS.get(str(wanted), str(wanted))
                 raise not_allowed(where, name, value.as_py(), allowed) from None
         raise
 
@@ -227,7 +241,7 @@ def _cast(
 def _explained(
     path: Path,
     error: Exception,
-    columns: Mapping[str, pa.DataType | None],
+    columns: Mapping[str, ColumnType],
     names: Sequence[str] = (),
 ) -> TraceError:
     """Finds the line of a CSV that Arrow could not read: Arrow does not name it."""
@@ -243,13 +257,13 @@ def _explained(
         if len(row) != len(fields):
             return TraceError(f"{where}: has {len(row)} columns: {len(fields)} are needed")
         for name, text in zip(fields, row, strict=True):
-            kind = columns.get(name)
-            if kind in WORDS and not _is_number(text, kind):
-                return not_allowed(where, name, text, WORDS[kind])
+            kind = arrow_type(columns.get(name))
+            if str(kind) in WORDS and not _is_number(text, kind):
+                return not_allowed(where, name, text, WORDS[str(kind)])
     return generic
 
 
-def _is_number(text: str, kind: pa.DataType) -> bool:
+def _is_number(text: str, kind: Any) -> bool:
     """Whether a cell of a CSV is a number of a type, or empty."""
     if not text:
         return True

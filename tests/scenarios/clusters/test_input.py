@@ -14,7 +14,7 @@ from cloudarena import catalogue, simulate
 from cloudarena.base.errors import CloudarenaError, PolicyError, SpecError
 from cloudarena.scenarios.clusters import UNTIL_DONE, ClustersScenario
 from cloudarena.scenarios.clusters.policies.model.stages import similarities
-from cloudarena.workloads.batches import generate_batches
+from cloudarena.workloads.clusters.batches import generate_batches
 
 from .cases import clusters, fixed, generated, play
 

@@ -16,9 +16,9 @@ from typing import Any
 from cloudarena.engine.hashing import make_key, name_key, uniform
 from cloudarena.engine.laws import draw, make_laws
 from cloudarena.scenarios.faas.sources import draw_requests
-from cloudarena.workloads.faas_devices import DEVICES
-from cloudarena.workloads.faas_functions import start_time
-from cloudarena.workloads.faas_topology import mbit
+from cloudarena.workloads.faas.devices import DEVICES
+from cloudarena.workloads.faas.functions import start_time
+from cloudarena.workloads.faas.topology import mbit
 
 Act = Callable[[], None]
 

@@ -15,8 +15,8 @@ import numpy as np
 from cloudarena.engine.hashing import make_key, uniform
 from cloudarena.scenarios.faas.build.network import build_ground
 from cloudarena.scenarios.faas.kernel.transfers import latency_key
-from cloudarena.workloads.faas_devices import DEVICES
-from cloudarena.workloads.faas_topology import draw_latency, find_routes
+from cloudarena.workloads.faas.devices import DEVICES
+from cloudarena.workloads.faas.topology import draw_latency, find_routes
 
 from .reference import Act, Node, Reference, Replica, Request, Timer
 

@@ -60,7 +60,7 @@ def test_jobs_that_are_left_out_move_the_beginning(tmp_path: Path) -> None:
 
 
 def test_a_converted_trace_keeps_its_clock(tmp_path: Path) -> None:
-    from cloudarena.workloads.job_files import job_table, load_job_file
+    from cloudarena.workloads.jobs.files import job_table, load_job_file
 
     rows = "job,submit_s,task,instances,cpu,memory,duration_s\n1,1500000000.5,1,1,1,0,10\n"
     (tmp_path / "jobs.csv").write_text(rows)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import cloudarena
 from cloudarena.scenarios.vm import VmScenario
-from cloudarena.workloads.vms import CATEGORIES
+from cloudarena.workloads.vm.columns import CATEGORIES
 
 from .reference import Vm, exact
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from cloudarena.contract import Result
 from cloudarena.policies import ArrayPolicy
 from cloudarena.scenarios.vm import POLICIES, REFUSE, VmDecision, VmScenario, postpone
-from cloudarena.workloads.vms import CATEGORIES
+from cloudarena.workloads.vm.columns import CATEGORIES
 
 from . import reference
 from .cases import Case, cases

@@ -10,7 +10,7 @@ from cloudarena.engine.streams import stream
 from cloudarena.scenarios.clusters.sources import Distribution
 from cloudarena.scenarios.clusters.spec import ClustersScenario
 from cloudarena.scenarios.clusters.state import Total, World
-from cloudarena.workloads.batches import Batches
+from cloudarena.workloads.clusters.batches import Batches
 
 LEAST_SECONDS = 1e-9
 """The shortest time of a task: a rate must be finite."""

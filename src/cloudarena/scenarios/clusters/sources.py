@@ -10,7 +10,7 @@ from pydantic import Field
 from cloudarena.base.arrays import Floats
 from cloudarena.contract.source import SpecPath
 from cloudarena.contract.spec import Spec
-from cloudarena.workloads.batches import (
+from cloudarena.workloads.clusters.batches import (
     MOST_SECONDS,
     MOST_TASKS,
     Batches,
@@ -105,7 +105,7 @@ class File(Spec):
 
     def arrivals(self, scenario: ClustersScenario, seed: int) -> Batches:
         """The batches."""
-        from cloudarena.workloads.batch_files import read_batches
+        from cloudarena.workloads.clusters.batch_files import read_batches
 
         return read_batches(self.path, [one.name for one in scenario.classes])
 

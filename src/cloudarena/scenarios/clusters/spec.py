@@ -13,7 +13,7 @@ from cloudarena.contract.scenario import Scenario
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.clusters import KIND
 from cloudarena.scenarios.clusters.sources import Distribution, Inline, Workload
-from cloudarena.workloads.batches import MOST_SECONDS, Batches
+from cloudarena.workloads.clusters.batches import MOST_SECONDS, Batches
 
 MOST_VMS = 100_000
 

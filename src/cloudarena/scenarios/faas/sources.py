@@ -13,7 +13,7 @@ from cloudarena.contract.source import SpecPath
 from cloudarena.contract.spec import Spec
 
 if TYPE_CHECKING:
-    from cloudarena.workloads import faas_requests
+    from cloudarena.workloads.faas import requests as faas_requests
 
 Rate = Annotated[float, Field(ge=0, le=1e7)]
 Assignment = Literal["busiest", "dealt"]
@@ -34,7 +34,7 @@ class NoRequests(Spec):
 
     def profile(self) -> faas_requests.Profile:
         """A rate of 0."""
-        from cloudarena.workloads import faas_requests
+        from cloudarena.workloads.faas import requests as faas_requests
 
         return faas_requests.Poisson(0.0)
 
@@ -47,7 +47,7 @@ class Constant(Spec):
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
-        from cloudarena.workloads import faas_requests
+        from cloudarena.workloads.faas import requests as faas_requests
 
         return faas_requests.Constant(self.rate)
 
@@ -60,7 +60,7 @@ class Poisson(Spec):
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
-        from cloudarena.workloads import faas_requests
+        from cloudarena.workloads.faas import requests as faas_requests
 
         return faas_requests.Poisson(self.rate)
 
@@ -75,7 +75,7 @@ class Sine(Spec):
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
-        from cloudarena.workloads import faas_requests
+        from cloudarena.workloads.faas import requests as faas_requests
 
         return faas_requests.Sine(self.mean, self.period_s, self.amplitude)
 
@@ -101,7 +101,7 @@ class RandomWalk(Spec):
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
-        from cloudarena.workloads import faas_requests
+        from cloudarena.workloads.faas import requests as faas_requests
 
         return faas_requests.RandomWalk(
             self.start, self.deviation, self.least, self.most, self.step_s
@@ -119,7 +119,7 @@ class Bursts(Spec):
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
-        from cloudarena.workloads import faas_requests
+        from cloudarena.workloads.faas import requests as faas_requests
 
         return faas_requests.Bursts(
             self.rate, self.burstiness, self.burst_share, self.burst_seconds
@@ -135,7 +135,7 @@ class Recorded(Spec):
 
     def profile(self) -> faas_requests.Profile:
         """The profile."""
-        from cloudarena.workloads import faas_requests
+        from cloudarena.workloads.faas import requests as faas_requests
 
         return faas_requests.Recorded(self.path, self.repeat)
 
@@ -159,7 +159,7 @@ class Azure2019(Spec):
 
     def draw(self, names: tuple[str, ...], *span: Any) -> faas_requests.Requests:
         """The requests; the span is duration, seed and load scale."""
-        from cloudarena.workloads import faas_requests
+        from cloudarena.workloads.faas import requests as faas_requests
 
         return faas_requests.azure_2019_requests(
             *(self.path, names, *span),
@@ -180,7 +180,7 @@ class Azure2021(Spec):
 
     def draw(self, names: tuple[str, ...], *span: Any) -> faas_requests.Requests:
         """The requests; the span is duration, seed and load scale."""
-        from cloudarena.workloads import faas_requests
+        from cloudarena.workloads.faas import requests as faas_requests
 
         return faas_requests.azure_2021_requests(
             *(self.path, names, *span), first_s=self.first_s, assignment=self.assignment
@@ -200,7 +200,7 @@ WINDOW_REQUESTS = 2**18
 
 def count_windows(functions: tuple[Any, ...], trace: Any, duration_s: float, scale: float) -> int:
     """In how many windows the requests of a run are drawn."""
-    from cloudarena.workloads import faas_requests
+    from cloudarena.workloads.faas import requests as faas_requests
 
     if trace is not None:
         return 1
@@ -218,7 +218,7 @@ def draw_requests(
     window: int = 0,
 ) -> faas_requests.Requests:
     """The requests of a run, or of one of its windows: those of the trace if there is one."""
-    from cloudarena.workloads import faas_requests
+    from cloudarena.workloads.faas import requests as faas_requests
 
     if trace is not None:
         names = tuple(function.name for function in functions)

@@ -32,7 +32,7 @@ from cloudarena.scenarios.faas.state import (
     Resource,
     Transfer,
 )
-from cloudarena.workloads.faas_functions import FUNCTIONS, figures_note
+from cloudarena.workloads.faas.functions import FUNCTIONS, figures_note
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.run import FaasRun

@@ -13,7 +13,7 @@ from cloudarena.scenarios.jobs.spec import JobsScenario
 from cloudarena.scenarios.jobs.state import Start
 from cloudarena.scenarios.replay import DecisionFile
 from cloudarena.workloads.columns import check_filled, is_parquet
-from cloudarena.workloads.jobs import JobWorkload, jobs_of_tasks
+from cloudarena.workloads.jobs.columns import JobWorkload, jobs_of_tasks
 
 
 def task_names(workload: JobWorkload) -> list[tuple[str, str]]:

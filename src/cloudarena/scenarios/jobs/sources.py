@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.arrow import pa
 from cloudarena.contract.source import SpecPath
 from cloudarena.contract.spec import Spec
-from cloudarena.workloads import job_deeprm, job_tpch_like
-from cloudarena.workloads.job_alibaba_like import alibaba_like
-from cloudarena.workloads.job_estimates import (
-    FACTOR_DEVIATION,
-    EstimateModel,
-    with_estimates,
-)
-from cloudarena.workloads.job_lublin import lublin_feitelson
-from cloudarena.workloads.jobs import (
+from cloudarena.workloads.jobs import deeprm as job_deeprm
+from cloudarena.workloads.jobs import tpch_like as job_tpch_like
+from cloudarena.workloads.jobs.alibaba_like import alibaba_like
+from cloudarena.workloads.jobs.columns import (
     LARGEST_DEMAND,
     LONGEST_TIME,
     MOST_INSTANCES,
@@ -30,6 +27,12 @@ from cloudarena.workloads.jobs import (
     assemble,
     slice_jobs,
 )
+from cloudarena.workloads.jobs.estimates import (
+    FACTOR_DEVIATION,
+    EstimateModel,
+    with_estimates,
+)
+from cloudarena.workloads.jobs.lublin import lublin_feitelson
 
 Size = Annotated[float, Field(ge=0, le=LARGEST_DEMAND)]
 Seconds = Annotated[float, Field(ge=SHORTEST_TIME, le=LONGEST_TIME)]
@@ -38,11 +41,11 @@ Rate = Annotated[float, Field(ge=1e-6, le=1e6)]
 Deviation = Annotated[float, Field(ge=0, le=10)]
 
 READERS = {
-    "cloudsimpy-csv": ("job_cloudsimpy", "load_cloudsimpy"),
-    "swf": ("job_swf", "load_swf"),
-    "borg-2019": ("job_borg", "load_borg"),
-    "openb": ("job_openb", "load_openb_jobs"),
-    "file": ("job_files", "load_job_file"),
+    "cloudsimpy-csv": ("cloudsimpy", "load_cloudsimpy"),
+    "swf": ("swf", "load_swf"),
+    "borg-2019": ("borg", "load_borg"),
+    "openb": ("openb", "load_openb_jobs"),
+    "file": ("files", "load_job_file"),
 }
 """Module and function of each reader, which are imported when a file is read: they need Arrow."""
 
@@ -80,7 +83,7 @@ class TraceFile(Trace):
     def load(self, seed: int) -> JobWorkload:
         """Reads the file; its jobs are the same for every seed."""
         module, name = READERS[self.source]
-        read = getattr(import_module(f"cloudarena.workloads.{module}"), name)
+        read = getattr(import_module(f"cloudarena.workloads.jobs.{module}"), name)
         return self.chosen(read(self.path), seed)
 
 
@@ -93,7 +96,7 @@ class Alibaba2018(Trace):
 
     def load(self, seed: int) -> JobWorkload:
         """Reads the file; its jobs are the same for every seed."""
-        from cloudarena.workloads.job_alibaba2018 import load_alibaba2018
+        from cloudarena.workloads.jobs.alibaba2018 import load_alibaba2018
 
         return self.chosen(load_alibaba2018(self.path, self.status), seed)
 
@@ -242,21 +245,23 @@ class Inline(Spec):
 
     def load(self, seed: int) -> JobWorkload:
         """Lays the jobs out as columns, in order of submission; the same for every seed."""
-        import pyarrow as pa
+        return self.laid_out(pa.array)
 
+    def laid_out(self, names: Callable[[list[str]], Any] = np.array) -> JobWorkload:
+        """The jobs as columns; names may be left to NumPy to check them without Arrow."""
         tasks = [task for job in self.jobs for task in job.tasks]
         owner = [number for number, job in enumerate(self.jobs) for _ in job.tasks]
         edges, first = [], 0
         for job in self.jobs:
-            names = job.task_names()
+            known = job.task_names()
             for number, task in enumerate(job.tasks):
-                edges += [(first + number, first + names.index(name)) for name in task.parents]
-            first += len(names)
+                edges += [(first + number, first + known.index(name)) for name in task.parents]
+            first += len(known)
         return assemble(
-            job_ids=pa.array(self.job_names()),
+            job_ids=names(self.job_names()),
             submit=np.array([job.submit for job in self.jobs]),
             job=np.array(owner),
-            task_ids=pa.array([name for job in self.jobs for name in job.task_names()]),
+            task_ids=names([name for job in self.jobs for name in job.task_names()]),
             instances=np.array([task.instances for task in tasks]),
             demand=np.array([(task.cpu, task.memory, task.disk, task.gpu) for task in tasks]),
             duration=np.array([task.duration for task in tasks]),

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.scenarios.jobs.state import SERIES_COLUMNS, RowState
-from cloudarena.workloads.jobs import RESOURCES
+from cloudarena.workloads.jobs.columns import RESOURCES
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.jobs.run import JobsRun

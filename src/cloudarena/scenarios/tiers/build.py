@@ -10,7 +10,7 @@ from cloudarena.engine.hashing import make_key
 from cloudarena.engine.streams import stream
 from cloudarena.scenarios.tiers.spec import TiersScenario
 from cloudarena.scenarios.tiers.state import CLOCK, REQUEST, TIER, VM, Rules, Service, World
-from cloudarena.workloads.rates import arrivals_by_rate
+from cloudarena.workloads.arrivals.rates import arrivals_by_rate
 
 
 def build_world(scenario: TiersScenario, seed: int) -> World:

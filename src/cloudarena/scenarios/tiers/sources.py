@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from cloudarena.base.arrays import Floats
 from cloudarena.contract.source import SpecPath
 from cloudarena.contract.spec import Spec
-from cloudarena.workloads import rates
+from cloudarena.workloads.arrivals import rates
 
 Rate = Annotated[float, Field(gt=0, le=1e7)]
 """Requests a second."""
@@ -103,7 +103,7 @@ class Series(Spec):
 
     def rates(self, seconds: int, seed: int) -> Floats:
         """The rate in each second."""
-        from cloudarena.workloads.rate_files import read_rates
+        from cloudarena.workloads.arrivals.rate_files import read_rates
 
         return self.scale * read_rates(self.path, seconds)
 

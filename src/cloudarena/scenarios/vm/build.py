@@ -11,7 +11,7 @@ from cloudarena.engine.recorder import make_log
 from cloudarena.scenarios.vm import state
 from cloudarena.scenarios.vm.spec import VmScenario
 from cloudarena.scenarios.vm.state import Power, World, empty_machines
-from cloudarena.workloads.vms import VmWorkload, vm_numbers
+from cloudarena.workloads.vm.columns import VmWorkload, vm_numbers
 
 
 def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel) -> World:

@@ -12,7 +12,7 @@ from cloudarena.scenarios.replay import DecisionFile
 from cloudarena.scenarios.vm.decision import VmDecision
 from cloudarena.scenarios.vm.spec import VmScenario
 from cloudarena.scenarios.vm.state import REFUSE
-from cloudarena.workloads.vms import vm_numbers
+from cloudarena.workloads.vm.columns import vm_numbers
 
 OPTIONAL = {
     "vm": pa.int64(),

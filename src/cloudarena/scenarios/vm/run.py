@@ -19,7 +19,7 @@ from cloudarena.scenarios.vm.build import build_world
 from cloudarena.scenarios.vm.decision import VmDecision, not_known
 from cloudarena.scenarios.vm.spec import VmScenario
 from cloudarena.scenarios.vm.state import DELAY_INSENSITIVE, Machines, NotAllowed, Sharing, World
-from cloudarena.workloads.vms import CATEGORIES
+from cloudarena.workloads.vm.columns import CATEGORIES
 
 
 class VmRun(KernelRun[VmDecision]):

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.arrow import pa
 from cloudarena.base.memory import check_memory
-from cloudarena.contract import Spec
 from cloudarena.contract.source import SpecPath
-from cloudarena.workloads import azure_like, azure_v2, openb
-from cloudarena.workloads.readings import LAST_TICK, MOST_READINGS
-from cloudarena.workloads.vms import (
+from cloudarena.contract.spec import Spec
+from cloudarena.workloads.vm import azure_like, azure_v2, openb
+from cloudarena.workloads.vm.columns import (
     CATEGORIES,
     LARGEST_SIZE,
     SMALLEST_SIZE,
     VmWorkload,
     offsets,
 )
+from cloudarena.workloads.vm.readings import LAST_TICK, MOST_READINGS
 
 READING_BYTES = 8.0
 MOST_VMS = 10_000_000
@@ -71,7 +71,7 @@ class Files(Spec):
 
     def load(self, seed: int) -> VmWorkload:
         """Reads the files; a trace is the same for every seed."""
-        from cloudarena.workloads.vm_files import read_vm_files
+        from cloudarena.workloads.vm.files import read_vm_files
 
         return read_vm_files(self.vmtable, self.readings)
 
@@ -103,7 +103,7 @@ class Maro(Spec):
 
     def load(self, seed: int) -> VmWorkload:
         """Reads the files; a trace is the same for every seed."""
-        from cloudarena.workloads.maro import read_maro
+        from cloudarena.workloads.vm.maro import read_maro
 
         return read_maro(self.vmtable, self.readings)
 

@@ -15,8 +15,8 @@ from cloudarena.contract.source import load_workload
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.vm import KIND
 from cloudarena.scenarios.vm.sources import Workload
-from cloudarena.workloads.readings import LAST_TICK
-from cloudarena.workloads.vms import LARGEST_SIZE, SMALLEST_SIZE, VmWorkload
+from cloudarena.workloads.vm.columns import LARGEST_SIZE, SMALLEST_SIZE, VmWorkload
+from cloudarena.workloads.vm.readings import LAST_TICK
 
 MOST_MACHINES = 1_000_000
 MOST_RACKS = 1_000_000_000

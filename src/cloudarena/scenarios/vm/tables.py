@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from cloudarena.engine.recorder import recorded
 from cloudarena.scenarios.vm.state import REFUSE, SERIES_COLUMNS, Outcome, World
-from cloudarena.workloads.vms import CATEGORIES
+from cloudarena.workloads.vm.columns import CATEGORIES
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.vm.run import VmRun

@@ -24,9 +24,9 @@ from cloudarena.scenarios.workflow.state import (
     World,
     empty_nodes,
 )
-from cloudarena.workloads.workflow_paths import critical_path_s, remaining_path_s
-from cloudarena.workloads.workflow_template import offsets
-from cloudarena.workloads.workflows import WorkflowWorkload, workflows_of_functions
+from cloudarena.workloads.workflow.columns import WorkflowWorkload, workflows_of_functions
+from cloudarena.workloads.workflow.paths import critical_path_s, remaining_path_s
+from cloudarena.workloads.workflow.template import offsets
 
 SLOTS = 1024
 ROWS = 4096

@@ -20,26 +20,26 @@ from pydantic_core import PydanticCustomError
 from cloudarena.contract.source import SpecPath, from_yaml
 from cloudarena.contract.spec import Spec
 from cloudarena.engine.streams import stream
-from cloudarena.workloads.jobs import LONGEST_TIME, TERMINATED
-from cloudarena.workloads.workflow_alibaba2018 import (
+from cloudarena.workloads.jobs.columns import LONGEST_TIME, TERMINATED
+from cloudarena.workloads.workflow.alibaba2018 import (
     MACHINE_MEMORY_MB,
     WORKERS,
     load_alibaba2018_workflows,
 )
-from cloudarena.workloads.workflow_alibaba2018 import not_told as alibaba2018_not_told
-from cloudarena.workloads.workflow_template import (
+from cloudarena.workloads.workflow.alibaba2018 import not_told as alibaba2018_not_told
+from cloudarena.workloads.workflow.columns import (
+    SINGLE_CORE_SPEED,
+    WorkflowMix,
+    WorkflowWorkload,
+    lay_out,
+)
+from cloudarena.workloads.workflow.template import (
     MOST_BYTES,
     MOST_MEMORY,
     MOST_OPERATIONS,
     MOST_PARALLELISM,
     WorkflowTemplate,
     workflow_template,
-)
-from cloudarena.workloads.workflows import (
-    SINGLE_CORE_SPEED,
-    WorkflowMix,
-    WorkflowWorkload,
-    lay_out,
 )
 
 # Readers and generators that need Arrow are imported where they are used: a spec is validated
@@ -163,7 +163,7 @@ class Templates(Spec):
 
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Lays out the workflows of a seed."""
-        from cloudarena.workloads.workflow_arrivals import by_law
+        from cloudarena.workloads.workflow.arrivals import by_law
 
         made = self.made()
         if isinstance(self.arrivals, str):
@@ -175,7 +175,7 @@ class Templates(Spec):
 
     def not_told(self, seed: int) -> NotTold:
         """Arrivals may be drawn by a law."""
-        from cloudarena.workloads.workflow_arrivals import arrivals_not_told
+        from cloudarena.workloads.workflow.arrivals import arrivals_not_told
 
         if not isinstance(self.arrivals, str):
             return ()
@@ -190,13 +190,13 @@ class WorkflowFile(Spec):
 
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Reads the file; the same for every seed."""
-        from cloudarena.workloads.workflow_files import load_workflow_file
+        from cloudarena.workloads.workflow.files import load_workflow_file
 
         return load_workflow_file(self.path)
 
     def not_told(self, seed: int) -> NotTold:
         """What the source of the file did not tell."""
-        from cloudarena.workloads.workflow_files import read_workflow_file
+        from cloudarena.workloads.workflow.files import read_workflow_file
 
         return read_workflow_file(self.path).not_told
 
@@ -217,7 +217,7 @@ class Documents(Spec):
 
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Reads the files, and draws the rest."""
-        from cloudarena.workloads.workflow_arrivals import at_once, by_law
+        from cloudarena.workloads.workflow.arrivals import at_once, by_law
 
         made, _ = self._read(seed, int(single_core_speed))
         if self.workflows is None:
@@ -226,16 +226,16 @@ class Documents(Spec):
 
     def not_told(self, seed: int) -> NotTold:
         """Memory and parallelism, as far as the files lack them, and arrivals."""
-        from cloudarena.workloads.workflow_arrivals import arrivals_not_told
+        from cloudarena.workloads.workflow.arrivals import arrivals_not_told
 
         _, told = self._read(seed, SINGLE_CORE_SPEED)
         words = arrivals_not_told(self.workflows, self.arrivals, self.rate, seed)
         return (*told, ("arrivals", words))
 
     def _read(self, seed: int, speed: int) -> tuple[list[WorkflowTemplate], NotTold]:
-        from cloudarena.workloads.workflow_dax import read_dax
-        from cloudarena.workloads.workflow_timed import documents_as_templates
-        from cloudarena.workloads.workflow_wfformat import read_wfformat
+        from cloudarena.workloads.workflow.dax import read_dax
+        from cloudarena.workloads.workflow.timed import documents_as_templates
+        from cloudarena.workloads.workflow.wfformat import read_wfformat
 
         read = read_dax if self.source == "dax" else read_wfformat
         return documents_as_templates(read, self.paths, self.resources, speed, seed)
@@ -283,9 +283,9 @@ class AzureFunctions(Spec):
 
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Reads the files, and draws the instants within each minute."""
-        from cloudarena.workloads.azure_functions import read_invocations
-        from cloudarena.workloads.workflow_arrivals import by_invocations
-        from cloudarena.workloads.workflow_files import read_workflow_file
+        from cloudarena.workloads.arrivals.azure_functions import read_invocations
+        from cloudarena.workloads.workflow.arrivals import by_invocations
+        from cloudarena.workloads.workflow.files import read_workflow_file
 
         return _laid_out(
             by_invocations(
@@ -301,8 +301,8 @@ class AzureFunctions(Spec):
 
     def not_told(self, seed: int) -> NotTold:
         """What the source of the templates did not tell, and instants within a minute."""
-        from cloudarena.workloads.workflow_arrivals import invoked
-        from cloudarena.workloads.workflow_files import read_workflow_file
+        from cloudarena.workloads.workflow.arrivals import invoked
+        from cloudarena.workloads.workflow.files import read_workflow_file
 
         told = read_workflow_file(self.templates).not_told
         return (
@@ -326,7 +326,7 @@ class Shapes(Spec):
 
     def load(self, seed: int, single_core_speed: float) -> WorkflowWorkload:
         """Draws the workflows of a seed."""
-        from cloudarena.workloads.workflow_shapes import draw_workflows
+        from cloudarena.workloads.workflow.shapes import draw_workflows
 
         return _laid_out(
             draw_workflows(
@@ -345,7 +345,7 @@ class Shapes(Spec):
 
     def not_told(self, seed: int) -> NotTold:
         """All of it is drawn."""
-        from cloudarena.workloads.workflow_shapes import shapes_not_told
+        from cloudarena.workloads.workflow.shapes import shapes_not_told
 
         return shapes_not_told(seed)
 

@@ -13,7 +13,7 @@ from cloudarena.contract.source import from_yaml, load_workload
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.workflow import KIND
 from cloudarena.scenarios.workflow.sources import WRITTEN, Workload
-from cloudarena.workloads.workflows import SINGLE_CORE_SPEED, WorkflowWorkload
+from cloudarena.workloads.workflow.columns import SINGLE_CORE_SPEED, WorkflowWorkload
 
 LARGEST_MEMORY = 10**8
 """MB of a NUMA node."""

@@ -48,8 +48,8 @@ from cloudarena.scenarios.faas.state import (
     member,
     word,
 )
-from cloudarena.workloads.faas_devices import DEVICES, Device
-from cloudarena.workloads.faas_topology import mbit
+from cloudarena.workloads.faas.devices import DEVICES, Device
+from cloudarena.workloads.faas.topology import mbit
 
 SLOTS = 64
 REPLICA_SLOTS = 256

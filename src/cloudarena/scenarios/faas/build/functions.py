@@ -24,8 +24,8 @@ from cloudarena.scenarios.faas.state import (
     Scaler,
     member,
 )
-from cloudarena.workloads import faas_functions
-from cloudarena.workloads.faas_devices import Device
+from cloudarena.workloads.faas import functions as faas_functions
+from cloudarena.workloads.faas.devices import Device
 
 NO_LIMIT = 1 << 60
 

@@ -12,9 +12,9 @@ from cloudarena.engine.laws import Laws, make_laws
 from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.spec.devices import Devices, Topology
 from cloudarena.scenarios.faas.state import CLIENT, FLOW, HOLDER, NONE, Paths
-from cloudarena.workloads import faas_topology
-from cloudarena.workloads.faas_layouts import make_topology
-from cloudarena.workloads.faas_topology import Routes, find_routes
+from cloudarena.workloads.faas import topology as faas_topology
+from cloudarena.workloads.faas.layouts import make_topology
+from cloudarena.workloads.faas.topology import Routes, find_routes
 
 FLOWS = 256
 

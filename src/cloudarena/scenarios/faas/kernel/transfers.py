@@ -22,7 +22,7 @@ from cloudarena.scenarios.faas.state import (
     Transfer,
     World,
 )
-from cloudarena.workloads.faas_topology import draw_latency
+from cloudarena.workloads.faas.topology import draw_latency
 
 
 @inner

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import nearest
 from cloudarena.contract.spec import Spec
-from cloudarena.workloads.faas_devices import DEVICES, MIX_NAMES, draw_devices
+from cloudarena.workloads.faas.devices import DEVICES, MIX_NAMES, draw_devices
 
 Watts = Annotated[float, Field(ge=0, le=1e6)]
 

@@ -12,8 +12,8 @@ from cloudarena.contract.spec import Spec
 from cloudarena.engine import distributions
 from cloudarena.engine.distributions import Law
 from cloudarena.scenarios.faas.sources import NoRequests, Requests
-from cloudarena.workloads.faas_devices import DEVICES, Accelerator
-from cloudarena.workloads.faas_functions import FUNCTIONS
+from cloudarena.workloads.faas.devices import DEVICES, Accelerator
+from cloudarena.workloads.faas.functions import FUNCTIONS
 
 IDLE = "idle"
 """The row, in a table of functions, of what no function has used."""

@@ -11,7 +11,7 @@ from cloudarena.engine.alarms import Alarms
 from cloudarena.engine.flows import Flows
 from cloudarena.engine.laws import Laws
 from cloudarena.scenarios.faas.state.rows import Records
-from cloudarena.workloads.faas_topology import Routes
+from cloudarena.workloads.faas.topology import Routes
 
 FLOW_MARGIN = 64
 """Flows, and rows of them, that one event may need besides one for each worker and replica."""

@@ -24,7 +24,7 @@ from cloudarena.scenarios.jobs.state import (
     World,
     idle_machines,
 )
-from cloudarena.workloads.jobs import JobWorkload, jobs_of_tasks
+from cloudarena.workloads.jobs.columns import JobWorkload, jobs_of_tasks
 
 SERIES_ROWS = 16_384
 """Instants the series keeps; twice as many are thinned to half."""

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.compiled import compiled
-from cloudarena.workloads.job_graph import task_levels
-from cloudarena.workloads.jobs import JobWorkload
+from cloudarena.workloads.jobs.columns import JobWorkload
+from cloudarena.workloads.jobs.graph import task_levels
 
 
 def children_of(workload: JobWorkload) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

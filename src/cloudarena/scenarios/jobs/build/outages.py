@@ -14,7 +14,7 @@ from cloudarena.scenarios.jobs.kernel.outages import draw_failure
 from cloudarena.scenarios.jobs.spec.machines import Failures
 from cloudarena.scenarios.jobs.state import Outages
 from cloudarena.workloads.columns import check_filled, place, read_columns
-from cloudarena.workloads.jobs import LONGEST_TIME
+from cloudarena.workloads.jobs.columns import LONGEST_TIME
 
 
 def make_outages(failures: Failures | None, seed: int, machines: int, begin: float) -> Outages:

@@ -13,10 +13,10 @@ from cloudarena.contract.kind import Kind
 from cloudarena.contract.scenario import Scenario
 from cloudarena.contract.source import load_workload
 from cloudarena.scenarios.jobs import KIND
-from cloudarena.scenarios.jobs.sources import GIVEN, Workload
+from cloudarena.scenarios.jobs.sources import GIVEN, Inline, Workload
 from cloudarena.scenarios.jobs.spec.checks import check_fits
 from cloudarena.scenarios.jobs.spec.machines import MOST_MACHINES, Failures, MachineType
-from cloudarena.workloads.jobs import LONGEST_TIME, JobWorkload
+from cloudarena.workloads.jobs.columns import LONGEST_TIME, JobWorkload
 
 
 class JobsScenario(Scenario):
@@ -53,7 +53,9 @@ class JobsScenario(Scenario):
     @model_validator(mode="after")
     def _tasks_fit(self) -> JobsScenario:
         """Refuses tasks that fit no machine; what a seed draws is checked when its run begins."""
-        if isinstance(self.workload, GIVEN):
+        if isinstance(self.workload, Inline):
+            self.check_fits(self.workload.laid_out())
+        elif isinstance(self.workload, GIVEN):
             self.check_fits(self.load_workload(0))
         return self
 

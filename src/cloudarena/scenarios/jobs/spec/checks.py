@@ -9,7 +9,7 @@ import numpy as np
 from cloudarena.base.arrays import Floats, whole_millionths
 from cloudarena.base.errors import SpecError
 from cloudarena.scenarios.jobs.spec.machines import Failures, MachineType
-from cloudarena.workloads.jobs import RESOURCES, JobWorkload, job_of
+from cloudarena.workloads.jobs.columns import RESOURCES, JobWorkload, job_of, name_in
 
 MOST_LOSSES = 1e8
 """Instances that may be lost on average; more would take a run for ever, or all memory."""
@@ -93,5 +93,5 @@ def _check_failures(failures: Failures, machines: int, span: float) -> None:
 
 def _named(workload: JobWorkload, task: int) -> str:
     """A task as messages name it."""
-    job = workload.job_ids[job_of(workload, task)].as_py()
-    return f"job {job!r}, task {workload.task_ids[task].as_py()!r}"
+    job = name_in(workload.job_ids, job_of(workload, task))
+    return f"job {job!r}, task {name_in(workload.task_ids, task)!r}"

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from cloudarena.base.arrays import Ints, whole_millionths
 from cloudarena.contract.source import SpecPath
 from cloudarena.contract.spec import Spec
-from cloudarena.workloads.jobs import LARGEST_DEMAND, LONGEST_TIME
+from cloudarena.workloads.jobs.columns import LARGEST_DEMAND, LONGEST_TIME
 
 Size = Annotated[float, Field(ge=0, le=LARGEST_DEMAND)]
 MOST_MACHINES = 1_000_000

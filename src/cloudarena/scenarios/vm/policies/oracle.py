@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cloudarena.base.errors import PolicyError
 from cloudarena.scenarios.vm.policies.placement import POLICIES, WAIT, best_fit
 from cloudarena.scenarios.vm.state import DELAY_INSENSITIVE
-from cloudarena.workloads.vms import vm_numbers
+from cloudarena.workloads.vm.columns import vm_numbers
 
 NODE_LIMIT = 200
 """Branch-and-bound nodes of one program: a limit that, unlike time, gives the same plan again."""

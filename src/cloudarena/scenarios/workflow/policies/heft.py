@@ -19,7 +19,7 @@ from cloudarena.scenarios.workflow.policies.timetable import (
 )
 from cloudarena.scenarios.workflow.spec import WorkflowScenario
 from cloudarena.scenarios.workflow.state import Nodes
-from cloudarena.workloads.workflow_template import offsets
+from cloudarena.workloads.workflow.template import offsets
 
 
 @POLICIES.stepped("heft")

@@ -1,0 +1,1 @@
+"""When things arrive: processes, rates over time, and public traces of arrivals."""

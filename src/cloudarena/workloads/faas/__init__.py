@@ -1,0 +1,1 @@
+"""Devices, networks and functions with measured figures, and requests for them."""

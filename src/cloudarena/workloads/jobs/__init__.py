@@ -1,0 +1,1 @@
+"""Sources of jobs, of their tasks and of the order among tasks."""

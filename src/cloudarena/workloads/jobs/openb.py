@@ -1,0 +1,96 @@
+"""The pod lists of Alibaba's GPU cluster of 2023 (openb, gpu-v2023) as jobs.
+
+The file is that of ``openb``, where pods are VMs. Here a pod is a job of one task of one instance
+that holds cpu_milli / 1000 cpus, memory_mib / 1024 GB of memory and num_gpu * gpu_milli / 1000
+GPUs (gpu_milli is the share of each: 1000 unless a single GPU is shared).
+
+- It is submitted at creation_time and runs from scheduled_time to deletion_time, at least a
+  second. Where the list has no column scheduled_time, it runs from creation_time.
+- Pods that never ran have no duration: those with an empty scheduled_time, and those that were
+  deleted before it. They are skipped, and counted. So are pods that ask for nothing.
+- A pod without a deletion time runs to the end of the trace.
+- There are no users, estimates or gangs; gpu_spec, qos and pod_phase are not used.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from cloudarena.base.arrow import pa
+from cloudarena.base.errors import TraceError
+from cloudarena.workloads.arrays import first_of_each, writable
+from cloudarena.workloads.columns import NUMBER, check, read_columns
+from cloudarena.workloads.jobs.columns import JobWorkload, assemble, task_rules
+from cloudarena.workloads.vm.openb import UNUSED_TYPES, USED_TYPES
+
+OPTIONAL_TYPES = {**UNUSED_TYPES, "num_gpu": NUMBER, "gpu_milli": NUMBER, "scheduled_time": NUMBER}
+COLUMN_OF = {"cpu": "cpu_milli", "memory": "memory_mib", "gpu": "num_gpu * gpu_milli"}
+
+
+class Reading(NamedTuple):
+    """What became of a list of pods."""
+
+    jobs: int
+    pods_that_never_ran: int
+    pods_that_ask_for_nothing: int
+
+
+def load_openb_jobs(path: Path) -> JobWorkload:
+    """Reads a list of pods as jobs."""
+    return scan_openb_jobs(path)[0]
+
+
+def scan_openb_jobs(path: Path) -> tuple[JobWorkload, Reading]:
+    """Reads a list of pods as jobs, and says what was left out."""
+    pods = read_columns(path, USED_TYPES, OPTIONAL_TYPES)
+    if len(pods) == 0:
+        raise TraceError(f"{path}: has no pods")
+    numbers = {
+        name: writable(pods[name])
+        for name, kind in {**USED_TYPES, **OPTIONAL_TYPES}.items()
+        if kind == NUMBER and name in pods.column_names
+    }
+    for name in ("cpu_milli", "memory_mib", "creation_time", "num_gpu", "gpu_milli"):
+        values = numbers.setdefault(name, np.zeros(len(pods)))
+        good = (values >= 0) & np.isfinite(values)
+        check(path, name, values, good, "a number, at least 0")
+    created, end = numbers["creation_time"], numbers["deletion_time"]
+    start = numbers.get("scheduled_time", created)
+    # An empty cell is read as NaN: the pod was not scheduled, or not deleted.
+    good = np.isnan(start) | ((start >= 0) & np.isfinite(start))
+    check(path, "scheduled_time", start, good, "a number, at least 0")
+    good = np.isnan(end) | ((end >= created) & np.isfinite(end))
+    check(path, "deletion_time", end, good, "a number, at least creation_time")
+    names = pods["name"].combine_chunks()
+    check(path, "name", np.array(names), first_of_each(names), "each pod once")
+
+    latest = max(np.nanmax(times, initial=0.0) for times in (created, start, end))
+    end = np.where(np.isnan(end), latest, end)
+    ran = end >= start
+    duration = np.where(ran, np.maximum(end - start, 1.0), 1.0)
+    demand = np.zeros((len(pods), 4))
+    demand[:, 0] = numbers["cpu_milli"] / 1000.0
+    demand[:, 1] = numbers["memory_mib"] / 1024.0
+    demand[:, 3] = numbers["num_gpu"] * numbers["gpu_milli"] / 1000.0
+    ones = np.ones(len(pods), np.int64)
+    for rule in task_rules(ones, demand, duration, duration):
+        name = COLUMN_OF.get(rule.name, "deletion_time")
+        check(path, name, rule.values, rule.good, rule.allowed)
+    asking = demand.any(axis=1)
+    rows = np.flatnonzero(ran & asking)
+    if len(rows) == 0:
+        raise TraceError(f"{path}: has no pods that ran and ask for anything")
+    workload = assemble(
+        job_ids=names.take(pa.array(rows)),
+        submit=created[rows],
+        job=np.arange(len(rows)),
+        task_ids=pa.array(ones[rows]),
+        instances=ones[rows],
+        demand=demand[rows],
+        duration=duration[rows],
+        source=str(path),
+    )
+    return workload, Reading(len(rows), int((~ran).sum()), int((ran & ~asking).sum()))

@@ -1,0 +1,1 @@
+"""Sources of VMs and of their CPU readings."""

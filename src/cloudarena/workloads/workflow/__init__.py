@@ -1,0 +1,1 @@
+"""Sources of workflows: DAGs of functions that arrive over time."""

@@ -1,0 +1,173 @@
+"""Laws of arrivals: their rates, their variation, their limits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloudarena.base.errors import SpecError
+from cloudarena.engine.streams import stream
+from cloudarena.workloads.arrivals import processes as arrivals
+from cloudarena.workloads.arrivals.processes import (
+    LAWS,
+    arrival_law,
+    bursty,
+    diurnal,
+    even,
+    poisson,
+    spread_counts,
+)
+
+RANDOM = [poisson, bursty, diurnal]
+
+
+def rng(seed=0):
+    return stream(seed, "arrivals")
+
+
+@pytest.mark.parametrize("law", LAWS.values())
+def test_a_seed_decides_everything(law):
+    one = law(rng(3), 2.0, count=300)
+    assert one.tolist() == law(rng(3), 2.0, count=300).tolist()
+    assert len(one) == 300
+    assert one[0] >= 0
+    assert (np.diff(one) >= 0).all()
+    until = law(rng(3), 2.0, until=300.0)
+    assert until.tolist() == law(rng(3), 2.0, until=300.0).tolist()
+    assert (np.diff(until) >= 0).all()
+    assert until[-1] < 300
+
+
+@pytest.mark.parametrize("law", RANDOM)
+def test_the_rate_is_that_of_the_law(law):
+    days = 20 * arrivals.DAY
+    assert len(law(rng(), 0.05, until=days)) == pytest.approx(0.05 * days, rel=0.03)
+    drawn = law(rng(1), 0.05, count=86_400)
+    assert len(drawn) / drawn[-1] == pytest.approx(0.05, rel=0.03)
+
+
+@pytest.mark.parametrize("law", RANDOM)
+@given(count=st.integers(1, 600), rate=st.floats(1e-6, 1e6))
+def test_any_count(law, count, rate):
+    drawn = law(rng(), rate, count=count)
+    assert len(drawn) == count
+    assert np.isfinite(drawn).all()
+    assert (np.diff(drawn) >= 0).all()
+
+
+def test_even():
+    assert even(rng(), 0.05, count=3).tolist() == [0, 20, 40]
+    assert even(rng(), 0.05, until=40.0).tolist() == [0, 20]
+    assert even(rng(), 0.05, until=41.0).tolist() == [0, 20, 40]
+
+
+def test_poisson_gaps_are_exponential():
+    gaps = np.diff(poisson(rng(), 4.0, count=50_000))
+    assert gaps.mean() == pytest.approx(0.25, rel=0.02)
+    assert gaps.std() == pytest.approx(0.25, rel=0.02)
+    assert (gaps > 0.25).mean() == pytest.approx(np.exp(-1), abs=0.01)
+    # Numbers in intervals have a variance like their mean.
+    counts = np.bincount(poisson(rng(), 4.0, until=20_000.0).astype(int), minlength=20_000)
+    assert counts.var() / counts.mean() == pytest.approx(1, abs=0.05)
+
+
+def test_bursts_are_shares_of_time_and_of_arrivals():
+    drawn = bursty(rng(), 1.0, until=2e6, burstiness=20.0, burst_share=0.1, burst_seconds=200.0)
+    assert len(drawn) == pytest.approx(2e6, rel=0.05)
+    # Calm is 1 / 2.9 a second, burst 20 times as many: in windows that lie well within one state
+    # the two show, and nothing between them.
+    counts = np.bincount((drawn // 20).astype(int), minlength=100_000) / 20
+    calm, burst = 1 / 2.9, 20 / 2.9
+    assert (counts > 3).mean() == pytest.approx(0.1, abs=0.02)
+    assert np.median(counts[counts < 1]) == pytest.approx(calm, rel=0.05)
+    assert np.median(counts[counts > 4]) == pytest.approx(burst, rel=0.05)
+    assert counts.var() / counts.mean() * 20 > 20
+
+
+def test_a_burst_as_calm_as_calm_is_poisson():
+    gaps = np.diff(bursty(rng(), 1.0, count=50_000, burstiness=1.0))
+    assert gaps.std() / gaps.mean() == pytest.approx(1, abs=0.02)
+
+
+def test_the_day():
+    drawn = diurnal(rng(), 0.1, until=60 * arrivals.DAY)
+    hour = np.bincount((drawn % arrivals.DAY // 3600).astype(int), minlength=24) / 60 / 360
+    middle = (np.arange(24) + 0.5) / 24
+    assert hour == pytest.approx(1 + 0.8 * np.cos(2 * np.pi * (middle - 0.5)), abs=0.04)
+    night = diurnal(rng(), 1.0, until=3000.0, amplitude=1.0, period_s=1000.0, peak_s=0.0)
+    counts = np.histogram(night % 1000, [0, 250, 450, 550, 750, 1000])[0]
+    assert counts[2] < 0.02 * counts.sum()
+    flat = diurnal(rng(), 1.0, count=50_000, amplitude=0.0)
+    assert np.diff(flat).std() == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("law", "arguments", "words"),
+    [
+        (poisson, {"rate": 0, "count": 1}, "rate: 0 is not allowed: a number more than 0"),
+        (poisson, {"rate": float("nan"), "count": 1}, "rate: nan is not allowed"),
+        (poisson, {"rate": 1}, "count or until is needed, and only one of them"),
+        (poisson, {"rate": 1, "count": 1, "until": 1.0}, "only one of them"),
+        (poisson, {"rate": 1, "count": 0}, "count: 0 is not allowed: at least 1"),
+        (poisson, {"rate": 1, "until": -1.0}, "until: -1 is not allowed"),
+        (poisson, {"rate": 1, "count": 10**9}, "arrivals: 1,000,000,000 are not allowed: at most"),
+        (poisson, {"rate": 1e9, "until": 1e9}, "are not allowed: at most 100,000,000"),
+        (even, {"rate": 1e9, "until": 1e9}, "are not allowed: at most 100,000,000"),
+        (diurnal, {"rate": 1e9, "until": 1e9}, "are not allowed: at most 100,000,000"),
+        (bursty, {"rate": 1e3, "until": 1e7}, "are not allowed: at most 100,000,000"),
+        (bursty, {"rate": 1, "count": 1, "burstiness": 0.5}, "burstiness: 0.5 is not .* least 1"),
+        (bursty, {"rate": 1, "count": 1, "burst_share": 1}, "burst_share: 1 is not .* between 0"),
+        (bursty, {"rate": 1, "count": 1, "burst_seconds": 0}, "burst_seconds: 0 is not allowed"),
+        (
+            diurnal,
+            {"rate": 1, "count": 1, "amplitude": 1.1},
+            "amplitude: 1.1 is not .* from 0 to 1",
+        ),
+        (diurnal, {"rate": 1, "count": 1, "period_s": 0}, "period_s: 0 is not allowed"),
+        (diurnal, {"rate": 1, "count": 1, "peak_s": float("inf")}, "peak_s: inf is not allowed"),
+    ],
+)
+def test_parameters_are_checked(law, arguments, words):
+    with pytest.raises(SpecError, match=words):
+        law(rng(), **arguments)
+
+
+def test_laws_have_names():
+    assert arrival_law("bursty") is bursty
+    with pytest.raises(SpecError, match=r"arrivals: 'poison' .* one of even, .* mean 'poisson'\?"):
+        arrival_law("poison")
+
+
+COUNTS = np.array([[2, 0, 1], [1, 0, 0]])
+
+
+def test_even_spread_by_hand():
+    instants, sources = spread_counts(rng(), COUNTS, 60.0, "even")
+    assert instants.tolist() == [15, 30, 45, 150]
+    assert sources.tolist() == [0, 1, 0, 0]
+    # Those of one instant stay in the order of sources.
+    instants, sources = spread_counts(rng(), np.array([[1], [1]]), 60.0, "even")
+    assert (instants.tolist(), sources.tolist()) == ([30, 30], [0, 1])
+
+
+def test_uniform_spread():
+    instants, _ = spread_counts(rng(), np.array([[100_000]]), 60.0)
+    assert np.histogram(instants, 6, (0, 60))[0] == pytest.approx(100_000 / 6, rel=0.03)
+
+
+@pytest.mark.parametrize("rule", arrivals.SPREADS)
+@given(st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=1, max_size=5))
+def test_counts_stay(rule, counts):
+    counts = np.array(counts)
+    instants, sources = spread_counts(rng(), counts, 60.0, rule)
+    again = np.zeros_like(counts)
+    np.add.at(again, (sources, (instants // 60).astype(int)), 1)
+    assert again.tolist() == counts.tolist()
+    assert (np.diff(instants) >= 0).all()
+
+
+def test_spreads_are_checked():
+    with pytest.raises(SpecError, match="spread: 'evn' is not allowed: one of uniform, even"):
+        spread_counts(rng(), COUNTS, 60.0, "evn")
+    with pytest.raises(SpecError, match="are not allowed: at most 100,000,000"):
+        spread_counts(rng(), np.array([[10**9]]))
