@@ -99,7 +99,7 @@ def test_out_is_looked_at_before_anything_is_computed(
 
     monkeypatch.setattr("cloudarena.catalogue.load", computed)
     monkeypatch.setattr("cloudarena.experiments.optimize.optimize", computed)
-    monkeypatch.setattr("cloudarena.workloads.azure_like.generate", computed)
+    monkeypatch.setattr("cloudarena.workloads.vm.azure_like.generate", computed)
     file = tmp_path / "afile"
     file.write_text("")
     code, _, err = cloudarena(*command, "--out", file / "sub")
