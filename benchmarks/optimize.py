@@ -1,4 +1,4 @@
-"""Speed of ``cloudarena.optimize``, as ratios in one run, and quality at equal cost.
+"""Speed of ``cloudarena.optimizers``, as ratios in one run, and quality at equal cost.
 
 ``python -m benchmarks.optimize speed [--out FILE]``: CPU seconds (user and system, the best of
 several), with code that is compiled before the clock starts. Everything that is compared takes
@@ -38,11 +38,12 @@ from benchmarks.mapping import markdown
 from benchmarks.optimize_claims import HEADER, claim_rows, cost_header, cost_rows
 from benchmarks.optimize_simulation import STUDIED, simulation
 from cloudarena.base.files import write_text
+from cloudarena.base.statistics import front_of
 from cloudarena.engine.streams import stream
-from cloudarena.optimize import blind_pick, los, monte_carlo
-from cloudarena.optimize.layers import front_of, layers
-from cloudarena.optimize.metrics import reduce_metrics, synthetic_metrics
-from cloudarena.optimize.screening import drop_levels
+from cloudarena.optimizers import blind_pick, los, monte_carlo
+from cloudarena.optimizers.ordinal.layers import layers
+from cloudarena.optimizers.ordinal.screening import drop_levels
+from cloudarena.reduction import reduce_metrics, synthetic_metrics
 from cloudarena.scenarios.clusters import ClusterModel, Compositions
 
 REPLICATIONS = 1000

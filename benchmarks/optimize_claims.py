@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cloudarena.base.statistics import front_of
 from cloudarena.engine.streams import stream
-from cloudarena.optimize import (
+from cloudarena.optimizers import (
     blind_pick,
     kim_nelson,
     los,
@@ -28,9 +29,8 @@ from cloudarena.optimize import (
     ocba_m,
     successive_halving,
 )
-from cloudarena.optimize.layers import front_of
-from cloudarena.optimize.selection import Selection
-from cloudarena.optimize.synthetic import TRUTHS, NormalProblem, draw_means
+from cloudarena.optimizers.selection import Selection
+from cloudarena.optimizers.synthetic import TRUTHS, NormalProblem, draw_means
 
 DESIGNS = 100
 EACH = 20

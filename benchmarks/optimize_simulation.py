@@ -23,13 +23,13 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.mapping import markdown
-from cloudarena.catalogue import FOLDER, STUDY, read_yaml
+from cloudarena.base.statistics import front_of
+from cloudarena.catalogue import read_yaml, studies
 from cloudarena.experiments.compare import Estimate, interval
-from cloudarena.experiments.study import LoadedStudy, read_study
-from cloudarena.experiments.tuning import ScenarioProblem
-from cloudarena.optimize import Objective, Problem, Selection, los, monte_carlo
-from cloudarena.optimize.final_rules import FinalRule, knee_scores
-from cloudarena.optimize.layers import front_of
+from cloudarena.experiments.scenario_problem import ScenarioProblem
+from cloudarena.experiments.study import ScenarioStudy, read_study
+from cloudarena.optimizers import Objective, Problem, Selection, los, monte_carlo
+from cloudarena.optimizers.ordinal.final_rules import FinalRule, knee_scores
 
 STUDIED = "tiers/rubis-hour"
 CASES: tuple[tuple[tuple[str, ...], FinalRule], ...] = (
@@ -81,13 +81,13 @@ def behind(rule: FinalRule, values: np.ndarray, proper: Selection, design: int) 
     return interval(scores[0] - scores[1])
 
 
-def simulate(spec: str, designs: int, replications: int, seed: int) -> tuple[LoadedStudy, Any]:
+def simulate(spec: str, designs: int, replications: int, seed: int) -> tuple[ScenarioStudy, Any]:
     """The study, and the metrics of its designs: (designs, replications, METRICS)."""
-    study = read_study({"spec": spec, **read_yaml(FOLDER / f"{STUDIED}{STUDY}", STUDIED)})
+    study = read_study({"spec": spec, **read_yaml(studies()[STUDIED], STUDIED)})
     if designs < len(study.space(0)):
         study = study._replace(study=study.study.model_copy(update={"sample": designs}))
     space = study.space(0)
-    problem = ScenarioProblem(study, space, study.objectives(METRICS), seed=seed)
+    problem = ScenarioProblem(study.scenario_of, space, study.objectives(METRICS), seed=seed)
     values = np.empty((len(space), replications, len(METRICS)))
     start = time.perf_counter()
     for replication in range(replications):
@@ -105,7 +105,7 @@ def simulation(
     return table(study, values, played, runs)
 
 
-def table(study: LoadedStudy, values: Any, played: int, runs: int) -> str:
+def table(study: ScenarioStudy, values: Any, played: int, runs: int) -> str:
     """A row for each case: LOS, and another Monte Carlo, against Monte Carlo."""
     rows = []
     for wanted, rule in CASES:

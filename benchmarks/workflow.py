@@ -21,10 +21,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from rich.console import Console
 
 import cloudarena
 from benchmarks.vm import Row, at_least, at_most, figures_table, finish, processor
+from cloudarena.learn.env import CloudEnv
 from cloudarena.scenarios.workflow import WorkflowRun, WorkflowScenario
 from cloudarena.workloads.workflow.shapes import draw_workflows
 
@@ -35,6 +37,7 @@ CLUSTER = "workflow/demo"
 ARENA = Path(__file__).with_name("workflow_on_arena.py")
 RESOURCES = "one-core"
 """128 MB and one thread for each function, as that package has it by default."""
+LEARNING_STEPS = 2_000
 SIZES = (10_000, 100_000, 1_000_000)
 """Functions, in workflows of 200."""
 progress = Console(stderr=True)
@@ -112,6 +115,19 @@ def step(run: WorkflowRun) -> float:
     return time.process_time() - start
 
 
+def learn(scenario: WorkflowScenario, steps: int) -> float:
+    """CPU seconds of so many steps of the environment, by allowed actions at random."""
+    env = CloudEnv(scenario)
+    rng = np.random.default_rng(SEED)
+    _, info = env.reset(seed=SEED)
+    start = time.process_time()
+    for _ in range(steps):
+        _, _, ended, _, info = env.step(rng.choice(np.flatnonzero(info["action_mask"])))
+        if ended:
+            _, info = env.reset(seed=SEED)
+    return time.process_time() - start
+
+
 def on_arena(scenario: WorkflowScenario, workload: Mapping[str, Any], python: str, steps: int):
     """The workload on the package, in a process of its own; None where it is not installed."""
     cluster = scenario.cluster.model_dump()
@@ -150,8 +166,10 @@ def compare(work: Work, python: str, repeats: int, steps: int) -> dict[str, Any]
     workload = laid_out(work)
     scenario = scenario_of(workload)
     play(scenario.start(SEED, "none"))
+    learn(scenario, 10)
     compiled: list[float] = []
     stepped: list[float] = []
+    learning: list[float] = []
     slices: list[list[float]] = []
     arena: dict[str, Any] | None = {}
     for _ in range(repeats):
@@ -161,6 +179,7 @@ def compare(work: Work, python: str, repeats: int, steps: int) -> dict[str, Any]
             slices.append(arena.pop("slices_s"))
         compiled += [play(scenario.start(SEED, "none")) for _ in range(10)]
         stepped += [step(scenario.start(SEED, "none")) for _ in range(2)]
+        learning += [learn(scenario, LEARNING_STEPS) for _ in range(2)]
     run = scenario.start(SEED, "none")
     play(run)
     figures = {
@@ -168,6 +187,7 @@ def compare(work: Work, python: str, repeats: int, steps: int) -> dict[str, Any]
         "steps": work.steps,
         "compiled_per_s": work.steps / min(compiled),
         "stepped_per_s": work.steps / min(stepped),
+        "learning_per_s": LEARNING_STEPS / min(learning),
         "makespan_mean_s": run.metrics()["makespan_mean_s"],
         "rent_usd": run.metrics()["rent_usd"],
         "arena": None,
@@ -219,6 +239,14 @@ def rows_of(figures: Mapping[str, Any]) -> list[Row]:
         rows += [
             Row(section, "compiled", one["compiled_per_s"], "steps/s"),
             Row(section, "stepped", one["stepped_per_s"], "steps/s"),
+            Row(section, "environment", one["learning_per_s"], "steps/s"),
+            at_most(
+                section,
+                "stepped / environment",
+                one["stepped_per_s"] / one["learning_per_s"],
+                "x",
+                20,
+            ),
         ]
         if arena is None:
             continue

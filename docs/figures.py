@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from drawing import Bar, Lane, Steps, draw_timeline
+
 import cloudarena
-from cloudarena.report.figures import Bar, Lane, Steps, draw_timeline
 
 MEMORY = (512, 1536, 1024, 1536)
 IMAGES = Path(__file__).parent / "images"

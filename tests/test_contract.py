@@ -14,13 +14,19 @@ from cloudarena.contract import Result, Run
 class Over(Run):
     """A run that has ended before it began."""
 
-    now, decision = 0.0, None
+    now, is_deciding = 0.0, False
 
-    def apply(self, action):
+    def show(self):
+        raise AssertionError("there is nothing to decide")
+
+    def take(self, action):
         raise AssertionError("there is nothing to decide")
 
     def metrics(self):
         return {"profit_usd": 1.0}
+
+    def tables(self):
+        return {}
 
 
 class Recorded(Over):
@@ -46,7 +52,13 @@ def scenario():
 def test_a_result_says_what_made_it(scenario):
     result = Over(scenario, 3, "full").result()
     assert result == Result(
-        {"profit_usd": 1.0}, {}, "vm/toy", 3, version=cloudarena.__version__, tick_seconds=3600.0
+        {"profit_usd": 1.0},
+        {},
+        "vm/toy",
+        3,
+        version=cloudarena.__version__,
+        tick_seconds=3600.0,
+        spec=scenario,
     )
 
 

@@ -45,6 +45,8 @@ def test_the_commands_of_a_page_exist(page):
         while words and hasattr(command, "commands"):
             assert words[0] in command.commands, line
             command = command.commands[words.pop(0)]
+        if hasattr(command, "list_methods"):
+            command.list_methods()
         options = {name for parameter in command.params for name in parameter.opts}
         for word in words:
             if word.startswith("--"):

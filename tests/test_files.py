@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -97,9 +98,12 @@ def test_out_is_looked_at_before_anything_is_computed(
     def computed(*_: object, **__: object) -> None:
         raise AssertionError("it was computed first")
 
+    # What is imported while a name is replaced would keep the replacement for good.
+    for module in ("simulate", "compare", "optimize"):
+        import_module(f"cloudarena.experiments.{module}")
     monkeypatch.setattr("cloudarena.catalogue.load", computed)
-    monkeypatch.setattr("cloudarena.experiments.tuning.tune", computed)
-    monkeypatch.setattr("cloudarena.workloads.azure_like.generate", computed)
+    monkeypatch.setattr("cloudarena.experiments.optimize.optimize", computed)
+    monkeypatch.setattr("cloudarena.workloads.vm.azure_like.generate", computed)
     file = tmp_path / "afile"
     file.write_text("")
     code, _, err = cloudarena(*command, "--out", file / "sub")

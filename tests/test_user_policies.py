@@ -445,10 +445,10 @@ def test_parts_of_a_bundle_are_blamed_each_for_itself(tmp_path) -> None:
         ("workflow", {"needs": "durations"}, "needs: 'durations' is not allowed: nothing"),
         ("faas", {"needs": "durations"}, "needs: 'durations' is not allowed: nothing"),
         ("vm", {"parameters": {"x": 1}}, "x are not allowed: the function has no argument p"),
-        ("jobs", {"parameters": {"x": 1}}, "parameters: x are not allowed: none in jobs"),
+        ("jobs", {"parameters": {"x": 1}}, "x are not allowed: the function has no argument p"),
         ("workflow", {"parameters": {"x": 1}}, "x are not allowed: the function has no argument p"),
         ("faas", {"parameters": {"x": "y"}}, "parameters: x: 'y' is not allowed: a number"),
-        ("faas", {"parameters": dict.fromkeys("abcdefghijklmnopq", 1)}, "at most 16"),
+        ("faas", {"parameters": {"x": 1}}, "x are not allowed: the function has no argument p"),
     ],
 )
 def test_what_a_kind_has_no_use_for_is_refused(kind, given, words) -> None:

@@ -25,20 +25,24 @@ if TYPE_CHECKING:
     from cloudarena.contract import Scenario as Scenario
     from cloudarena.contract import metric as metric
     from cloudarena.experiments.compare import compare as compare
+    from cloudarena.experiments.comparison import Comparison as Comparison
+    from cloudarena.experiments.optimization import Optimization as Optimization
+    from cloudarena.experiments.optimize import optimize as optimize
     from cloudarena.experiments.simulate import simulate as simulate
-    from cloudarena.experiments.tuning import tune as tune
     from cloudarena.policies import parameters as parameters
 
 _HOMES = {
     "load": "catalogue",
     "simulate": "experiments.simulate",
     "compare": "experiments.compare",
-    "tune": "experiments.tuning",
+    "optimize": "experiments.optimize",
     "Scenario": "contract",
     "Run": "contract",
     "Decision": "contract",
     "Policy": "contract",
     "Result": "contract",
+    "Comparison": "experiments.comparison",
+    "Optimization": "experiments.optimization",
     "Metric": "contract",
     "metric": "contract",
     "parameters": "policies",

@@ -23,7 +23,7 @@ def test_run_writes_its_tables(cloudarena, tmp_path):
     code, _, _ = cloudarena("run", "jobs/toy", "--record", "full", "--out", folder)
     assert code == 0
     tables = ("instances", "tasks", "jobs", "machines", "decisions", "series", "machines_series")
-    files = {"metrics.json", *(f"{name}.parquet" for name in tables)}
+    files = {"metrics.json", "report.html", "spec.yaml", *(f"{name}.parquet" for name in tables)}
     assert {file.name for file in folder.iterdir()} == files
     assert pq.read_table(folder / "instances.parquet")["start"].to_pylist() == [0, 0, 100, 200, 300]
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -9,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from cloudarena.optimize.metrics import synthetic_metrics
+from cloudarena.optimizers import METHODS
+from cloudarena.reduction import synthetic_metrics
 
 SCENARIO = {
     "scenario": "tiers",
@@ -78,11 +80,13 @@ def test_it_says_what_to_take_how_sure_and_at_what_cost(cloudarena, study, tmp_p
     assert "Monte Carlo needs" in words
     folder = tmp_path / "results"
     names = {file.name for file in folder.iterdir()}
-    assert names == {"report.html", "optimize.json", "designs.parquet", "winner.yaml"}
-    assert set(json.loads((folder / "optimize.json").read_text())) >= PROMISED
+    assert names == {
+        "report.html", "metrics.json", "designs.parquet", "spec.yaml", "winner.yaml", "state.npz",
+    }  # fmt: skip
+    assert set(json.loads((folder / "metrics.json").read_text())) >= PROMISED
     designs = pq.read_table(folder / "designs.parquet").to_pylist()
     assert len(designs) == 5
-    front = json.loads((folder / "optimize.json").read_text())["front"]
+    front = json.loads((folder / "metrics.json").read_text())["front"]
     assert [row["design"] for row in designs if row["front"]] == [row["design"] for row in front]
     assert all(row["replications"] > 0 for row in front)
     assert all((row["replications"] > 0) == row["selected"] for row in designs)
@@ -202,6 +206,51 @@ def test_a_study_that_only_compares_policies_says_so(cloudarena, tmp_path):
     assert "To search shares of the VMs, write them into a study, as in `shares: {vms: 20," in told
 
 
+def test_help_lists_the_methods_and_their_options(cloudarena, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERMINAL_WIDTH", "200")
+    code, out, _ = cloudarena("optimize", "--help")
+    assert code == 0
+    for method in METHODS.values():
+        assert f"{method.name}: {method.description}" in out
+        for option in method.option_names:
+            assert f"--{option.replace('_', '-')} " in out
+    code, out, _ = cloudarena("optimize", "--method", "los", "--help")
+    assert code == 0
+    assert METHODS["los"].description in out
+    assert METHODS["mocba"].description not in out
+    assert "--good-layers" in out
+    assert "--indifference" not in out
+
+
+def test_help_of_methods_needs_no_compiler():
+    """Nor does any other command import the methods."""
+    program = (
+        "import sys\n"
+        "from cloudarena.cli import main\n"
+        "sys.argv = ['cloudarena', *sys.argv[1:]]\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print([name for name in ('numba', 'cloudarena.optimizers') if name in sys.modules])\n"
+    )
+    for words, loaded in (
+        (["optimize", "--help"], "['cloudarena.optimizers']"),
+        (["scenarios"], "[]"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.splitlines()[-1] == loaded
+
+
+def test_every_option_of_a_method_can_be_given(cloudarena, study):
+    code, out, _ = cloudarena(
+        "optimize", study, "--method", "los", "--size", 2, "--good-layers", 2, "--rough", 3,
+        "--evaluations", 60, "--workers", 1, "--json",
+    )  # fmt: skip
+    assert code == 0
+    assert len(json.loads(out)["selected"]) == 2
+
+
 def test_nsga2_without_pymoo_says_how_to_get_it(cloudarena, study, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pymoo", None)
     monkeypatch.setitem(sys.modules, "pymoo.algorithms.moo.nsga2", None)
@@ -251,9 +300,13 @@ def test_kim_nelson_gives_what_it_has_when_evaluations_run_out(cloudarena, study
         (["--set", "tiers=3"], "tiers: 3 is not allowed: a list"),
         (["--confidence", "2"], "confidence: 2.0 is not allowed"),
         (["--workers", "0"], "workers: 0 is not allowed: at least 1"),
-        (["--top", "2", "--method", "los"], "top: is not allowed for method los"),
+        (
+            ["--top", "2", "--method", "los"],
+            "top: is not allowed for method los: one of final_rule, seed, confidence, at_least",
+        ),
+        (["--rough", "x"], "rough: 'x' is not allowed: a whole number"),
         (["--final-rule", "best", "--method", "los"], "final_rule: 'best' is not allowed"),
-        (["--at-least", "0"], "at_least: 0 is not allowed: a whole number, at least 1"),
+        (["--at-least", "0"], "at_least: 0 is not allowed: at least 1"),
         (["--at-least", "9999"], "at_least: 9999 is not allowed: a whole number, at least 1 and"),
         (["--within", "one"], "within: 'one' is not allowed: a share such as 1%"),
         (["--within", "2"], "within: '2' is not allowed with 2 objectives"),
@@ -343,7 +396,7 @@ def test_a_results_folder_knows_which_way_is_better(tmp_path):
 
     from cloudarena.experiments.metric_table import read_metric_table
 
-    (tmp_path / "comparison.json").write_text(json.dumps({"scenario": "my.yaml", "kind": "vm"}))
+    (tmp_path / "metrics.json").write_text(json.dumps({"scenario": "my.yaml", "kind": "vm"}))
     rng = np.random.default_rng(0)
     policies = np.repeat([f"p{k}" for k in range(30)], 2)
     columns = {name: rng.random(60) for name in ("requests", "energy_kwh", "profit_usd")}

@@ -11,10 +11,10 @@ from rich.console import Console
 from scipy import stats
 from tests.experiments.made import COST, MEASURES, PROFIT, TIME, made
 
+from cloudarena.base.statistics import Estimate
 from cloudarena.contract import TradeOff
-from cloudarena.experiments.estimates import Estimate
 from cloudarena.experiments.pairs import holm
-from cloudarena.report.tables import comparison_tables
+from cloudarena.report.terminal import comparison_tables
 
 FRONT = TradeOff("", "cost_usd", "response_s")
 

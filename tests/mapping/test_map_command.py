@@ -59,9 +59,9 @@ def test_out_writes_a_table_per_heuristic(cloudarena, file, tmp_path):
     folder = tmp_path / "out"
     code, out, _ = cloudarena("map", file, "--heuristic", "met,min-min", "--out", folder)
     assert code == 0
-    assert "mapping.json and 2 tables" in out
+    assert "metrics.json and 2 tables" in out
     assert {path.name for path in folder.iterdir()} == {
-        "mapping.json", "met.parquet", "min-min.parquet",
+        "metrics.json", "met.parquet", "min-min.parquet",
     }  # fmt: skip
     assert pq.read_table(folder / "met.parquet").to_pydict() == {
         "task": ["a", "b", "c", "d"],
@@ -69,7 +69,7 @@ def test_out_writes_a_table_per_heuristic(cloudarena, file, tmp_path):
         "time_s": [2.0, 1.0, 5.0, 4.0],
         "finish_s": [2.0, 1.0, 11.0, 6.0],
     }
-    summary = json.loads((folder / "mapping.json").read_text())
+    summary = json.loads((folder / "metrics.json").read_text())
     assert list(summary["heuristics"]) == ["met", "min-min"]
 
 

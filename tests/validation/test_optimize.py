@@ -1,4 +1,4 @@
-"""Claims of ``cloudarena.optimize`` tested as claims, and what is reproduced of the thesis.
+"""Claims of ``cloudarena.optimizers`` tested as claims, and what is reproduced of the thesis.
 
 A method that claims a probability must be right at least that often: over many runs the share of
 those in which the claim comes true is not below the mean claim minus two standard errors.
@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from benchmarks.optimize_claims import cells, records
 
-from cloudarena.optimize import (
+from cloudarena.base.statistics import front_of
+from cloudarena.optimizers import (
     Subset,
     blind_pick,
     kim_nelson,
@@ -20,10 +21,10 @@ from cloudarena.optimize import (
     ocba_m,
     successive_halving,
 )
-from cloudarena.optimize.layers import front_of, layers_of, up_to_layer
-from cloudarena.optimize.metrics import reduce_metrics, synthetic_metrics
-from cloudarena.optimize.order import look_at
-from cloudarena.optimize.synthetic import NormalProblem, SyntheticProblem
+from cloudarena.optimizers.ordinal.layers import layers_of, up_to_layer
+from cloudarena.optimizers.ordinal.order_curve import look_at
+from cloudarena.optimizers.synthetic import NormalProblem, SyntheticProblem
+from cloudarena.reduction import reduce_metrics, synthetic_metrics
 from cloudarena.scenarios.clusters import ClusterModel, Compositions, designed_sample
 
 RUNS = 100

@@ -46,5 +46,12 @@ def parse_yaml(text: str) -> Any:
         raise ValueError("line 1: there are too many lists in lists") from None
 
 
+def write_yaml(plain: Any) -> str:
+    """Plain values as a text in YAML, keys in their order."""
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the same text, sooner
+    text: str = yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True, width=100)
+    return text
+
+
 def _problem(words: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
     return yaml.constructor.ConstructorError(None, None, words, node.start_mark)

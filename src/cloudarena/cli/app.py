@@ -14,14 +14,14 @@ from cloudarena.cli.usage import Group
 COMMANDS = {
     "scenarios": "scenarios:scenarios",
     "policies": "policies:policies",
-    "spec": "spec:spec",
-    "schema": "spec:schema",
     "run": "run:run",
     "compare": "compare:compare",
     "map": "map:map_command",
     "optimize": "optimize:optimize",
     "metrics": "metrics:app",
     "trace": "trace:app",
+    "spec": "spec:spec",
+    "schema": "spec:schema",
     "warm": "warm:warm",
     "new": "new:app",
 }

@@ -53,7 +53,7 @@ def built(name: str, made: Any) -> Any:
     """The command of a function with options, or the group of an app."""
     if not isinstance(made, typer.Typer):
         single = typer.Typer(add_completion=False)
-        single.command(name)(made)
+        single.command(name, cls=getattr(made, "command_class", None))(made)
         command = get_command(single)
         command.params.append(_traceback())
         return command

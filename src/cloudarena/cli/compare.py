@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cloudarena.cli.options import (
     Json,
+    Metrics,
     Out,
     Overrides,
     Seed,
     Spec,
     listed,
     notices,
+    own_metrics,
     people,
     print_json,
     show_warnings,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cloudarena.experiments.compare import Comparison
 
 
 def compare(
@@ -36,6 +33,7 @@ def compare(
     replications: Annotated[int, typer.Option(help="Runs of each policy.")] = 10,
     seed: Seed = 0,
     overrides: Overrides = None,
+    metrics: Metrics = None,
     workers: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
     every_metric: Annotated[bool, typer.Option("--all", help="Shows every metric.")] = False,
     ignore_service: Annotated[
@@ -61,10 +59,10 @@ def compare(
 
     from cloudarena.catalogue import load
     from cloudarena.experiments.compare import compare as run_comparison
-    from cloudarena.report.tables import comparison_tables
+    from cloudarena.report.terminal import comparison_tables
 
     show_warnings()
-    scenario = load(spec, list(overrides or ()))
+    scenario = load(spec, list(overrides or ())).measuring(*own_metrics(metrics))
     names = listed(policies) or None
     console = notices()
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -83,7 +81,7 @@ def compare(
             service_margin=service_margin,
         )
     if out is not None:
-        _save(comparison, out)
+        comparison.save(out)
     if as_json:
         print_json(comparison.summary())
         return
@@ -91,19 +89,3 @@ def compare(
         people().print(table)
     if out is not None:
         people().print(f"wrote {out}/report.html", highlight=False)
-
-
-def _save(comparison: Comparison, out: Path) -> None:
-    """Writes ``report.html``, ``comparison.json`` and every replication as Parquet."""
-    import json
-
-    import pyarrow.parquet as pq
-
-    from cloudarena.base.files import written_folder
-    from cloudarena.report.html import write_report
-
-    with written_folder(out) as draft:
-        write_report(comparison, draft / "report.html")
-        text = json.dumps(comparison.summary(), indent=2, allow_nan=False)
-        (draft / "comparison.json").write_text(text + "\n")
-        pq.write_table(comparison.table(), draft / "replications.parquet", compression="zstd")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
+    from cloudarena.base.results import Contents
     from cloudarena.mapping import Etc, Mapping
 
 
@@ -67,21 +68,25 @@ def map_command(
     ):
         mappings[name] = map_tasks(etc.times, name, seed)
     summary = {
+        "result": "mapping",
         "etc": source,
         "tasks": len(etc.tasks),
         "machines": len(etc.machines),
         "seed": seed,
         "lower_bound_s": lower_bound(etc.times),
         "heuristics": _figures(mappings),
+        "tables": list(mappings),
     }
     if out is not None:
-        _save(summary, etc, mappings, out, generated=path is None)
+        from cloudarena.base.results import write_results
+
+        write_results(out, _contents(summary, etc, mappings, generated=path is None))
     if as_json:
         print_json(summary)
         return
     people().print(_table(summary), highlight=False)
     if out is not None:
-        people().print(f"wrote {out}/mapping.json and {len(mappings)} tables", highlight=False)
+        people().print(f"wrote {out}/metrics.json and {len(mappings)} tables", highlight=False)
 
 
 def _matrix(
@@ -152,28 +157,15 @@ def _table(summary: Dictionary[str, Any]) -> Table:
     return table
 
 
-def _save(
-    summary: Dictionary[str, Any],
-    etc: Etc,
-    mappings: Dictionary[str, Mapping],
-    out: Path,
-    generated: bool,
-) -> None:
-    """Writes ``mapping.json``, a Parquet file per heuristic, and ``etc.csv`` if it was drawn."""
-    import json
-
-    import pyarrow.parquet as pq
-
-    from cloudarena.base.files import written_folder
+def _contents(
+    summary: Dictionary[str, Any], etc: Etc, mappings: Dictionary[str, Mapping], generated: bool
+) -> Contents:
+    """The figures, a table per heuristic, and ``etc.csv`` if the matrix was drawn."""
+    from cloudarena.base.results import Contents
     from cloudarena.mapping.etc import etc_text
 
-    with written_folder(out) as draft:
-        (draft / "mapping.json").write_text(json.dumps(summary, indent=2) + "\n")
-        if generated:
-            (draft / "etc.csv").write_text(etc_text(etc), encoding="utf-8", newline="\n")
-        for name, mapping in mappings.items():
-            table = _assignment_table(etc, mapping)
-            pq.write_table(table, draft / f"{name}.parquet", compression="zstd")
+    tables = {name: _assignment_table(etc, mapping) for name, mapping in mappings.items()}
+    return Contents(summary, tables, {"etc.csv": etc_text(etc)} if generated else {})
 
 
 def _assignment_table(etc: Etc, mapping: Mapping) -> pa.Table:

@@ -87,7 +87,7 @@ def reduce(
         seed,
     )
     if out is not None:
-        _save(done, out)
+        done.save(out)
     if as_json:
         print_json(done.summary())
         return
@@ -115,15 +115,3 @@ def _table(done: MetricReduction) -> Table:
         cells = (f"{step.residual_sd:.3f}", f"{step.information_bits:.2f}", f"{step.alignment:.3f}")
         table.add_row(*(Text(cell, style) for cell in (str(number), *cells, names)))
     return table
-
-
-def _save(done: MetricReduction, out: Path) -> None:
-    """Writes ``report.html`` and ``metrics.json``."""
-    import json
-
-    from cloudarena.base.files import written_folder
-    from cloudarena.report.reduction import write_reduction_report
-
-    with written_folder(out) as draft:
-        write_reduction_report(done, draft / "report.html")
-        (draft / "metrics.json").write_text(json.dumps(done.summary(), indent=2) + "\n")

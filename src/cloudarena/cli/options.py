@@ -25,6 +25,28 @@ Overrides = Annotated[
 ]
 
 
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric", metavar="FILE.py:NAME", help="A metric of your own, under @cloudarena.metric()."
+    ),
+]
+
+
+def own_metrics(names: list[str] | None) -> list[Any]:
+    """The metrics of ``--metric``."""
+    from cloudarena.base.errors import CloudarenaError
+    from cloudarena.policies.parse import load_function
+
+    found = []
+    for name in names or ():
+        path, separator, metric = name.rpartition(":")
+        if not separator or not path.endswith(".py"):
+            raise CloudarenaError(f"--metric: {name!r} is not allowed: FILE.py:NAME")
+        found.append(load_function(Path(path), metric))
+    return found
+
+
 def writable(folder: Path | None) -> Path | None:
     """The folder of ``--out``, if it can be written: looked at before anything is computed."""
     from cloudarena.base.files import check_writable

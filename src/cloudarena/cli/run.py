@@ -8,10 +8,12 @@ import typer
 
 from cloudarena.cli.options import (
     Json,
+    Metrics,
     Out,
     Overrides,
     Seed,
     Spec,
+    own_metrics,
     people,
     print_json,
     show_warnings,
@@ -26,6 +28,7 @@ def run(
     ] = None,
     seed: Seed = 0,
     overrides: Overrides = None,
+    metrics: Metrics = None,
     record: Annotated[
         str | None, typer.Option(help="none, summary or full; as the spec says by default.")
     ] = None,
@@ -46,15 +49,16 @@ def run(
         if record not in ("none", "summary", "full"):
             raise SpecError(f"--record: {record!r} is not allowed: one of none, summary, full")
         changes.append(f"record={record}")
-    scenario = load(spec, changes)
+    scenario = load(spec, changes).measuring(*own_metrics(metrics))
     result = simulate(scenario, policy, seed)
     if out is not None:
         result.save(out)
     if as_json:
         print_json(result.summary())
         return
-    from cloudarena.report.tables import result_table
+    from cloudarena.report.terminal import result_table
 
     people().print(result_table(result, scenario))
     if out is not None:
-        people().print(f"wrote {out}/metrics.json and {len(result.tables)} tables", highlight=False)
+        files = f"{out}/report.html, metrics.json and {len(result.tables)} tables"
+        people().print(f"wrote {files}", highlight=False)

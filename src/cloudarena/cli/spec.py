@@ -12,7 +12,7 @@ Kind = Annotated[str, typer.Argument(metavar="KIND", help="A kind of scenario, s
 
 
 def spec(kind: Kind) -> None:
-    """The whole spec of a kind as commented YAML: every key, its default, what is allowed.
+    """The whole spec of a kind as YAML, with comments and defaults.
 
     Example: cloudarena spec vm > my-cloud.yaml
     """
@@ -27,7 +27,7 @@ def spec(kind: Kind) -> None:
 
 
 def schema(kind: Kind) -> None:
-    """The JSON schema of a kind's spec, for completion and checks in editors.
+    """The JSON schema of a kind's spec, for editors.
 
     Example: cloudarena schema vm > vm.schema.json
     """

@@ -22,9 +22,11 @@ from cloudarena.contract.plot import Plot, TradeOff
 
 if TYPE_CHECKING:
     from cloudarena.contract.decision import Decision, Observer
+    from cloudarena.contract.model import Model
     from cloudarena.contract.result import RecordLevel, Result
     from cloudarena.contract.run import Run
-    from cloudarena.contract.scenario import Scenario
+    from cloudarena.contract.saved import Saved
+    from cloudarena.contract.scenario import Scenario, scenario_from_yaml
     from cloudarena.contract.spec import Spec
     from cloudarena.policies.policy import Policy
 
@@ -34,16 +36,19 @@ __all__ = [
     "InvalidAction",
     "Kind",
     "Metric",
+    "Model",
     "Observer",
     "Plot",
     "Policy",
     "RecordLevel",
     "Result",
     "Run",
+    "Saved",
     "Scenario",
     "Spec",
     "TradeOff",
     "metric",
+    "scenario_from_yaml",
     "shared",
 ]
 
@@ -51,6 +56,9 @@ __all__ = [
 __getattr__: Any = exports(
     __name__,
     Decision="decision",
+    Model="model",
+    Saved="saved",
+    scenario_from_yaml="scenario",
     Observer="decision",
     RecordLevel="result",
     Result="result",

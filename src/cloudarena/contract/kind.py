@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +24,7 @@ from cloudarena.contract.plot import Plot, TradeOff
 
 if TYPE_CHECKING:
     from cloudarena.contract.decision import Observer
+    from cloudarena.contract.model import Model
     from cloudarena.contract.result import RecordLevel
     from cloudarena.contract.run import Run
     from cloudarena.contract.scenario import Scenario
@@ -63,6 +64,12 @@ class Kind:
     """What the report draws over time."""
     trade_offs: tuple[TradeOff, ...] = ()
     """Pairs of metrics that the report draws against each other."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Closed-form models that a study may search instead of simulating: the key that users write,
+    and the class, as in ``policies.model.study:Shares``."""
+
+    own_metrics: tuple[Metric, ...] = ()
+    """What a user measures besides."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name):
@@ -86,7 +93,7 @@ class Kind:
         return hash((self.name, self.package))
 
     def __reduce__(self) -> Any:
-        return _kind_of, (self.package,)
+        return _kind_of, (self.package, self.own_metrics)
 
     def room(self, name: str) -> ModuleType:
         """One of the modules of the kind."""
@@ -132,9 +139,19 @@ class Kind:
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """What a run measures, in the order in which the room defines it."""
-        return tuple(
-            value for value in vars(self.room("metrics")).values() if isinstance(value, Metric)
-        )
+        values = vars(self.room("metrics")).values()
+        return (*(value for value in values if isinstance(value, Metric)), *self.own_metrics)
+
+    def measuring(self, *metrics: Metric) -> Kind:
+        """The kind with metrics of a user's besides its own."""
+        for metric in metrics:
+            if not isinstance(metric, Metric):
+                raise CloudarenaError(
+                    f"metric {metric!r} is not allowed: a function under @cloudarena.metric()"
+                )
+            if metric.name in self.metric:
+                raise CloudarenaError(f"metric {metric.name!r} is not allowed: {self.name} has one")
+        return replace(self, own_metrics=(*self.own_metrics, *metrics)) if metrics else self
 
     @cached_property
     def metric(self) -> dict[str, Metric]:
@@ -164,6 +181,13 @@ class Kind:
         """What learning has earned in a run so far, by a metric with a direction."""
         check_choice("reward", name, [metric.name for metric in self.metrics if metric.better])
         return self.metric[name].earned
+
+    def model(self, name: str) -> type[Model]:
+        """The class of a closed-form model, by the key that users write."""
+        check_choice("model", name, self.models)
+        room, _, attribute = self.models[name].partition(":")
+        found: type[Model] = getattr(self.room(room), attribute)
+        return found
 
     def memory_needs(self, scenario: Scenario, record: RecordLevel) -> tuple[float, str]:
         """At least how many bytes a run takes, and the keys that decide it with their values."""
@@ -202,6 +226,6 @@ class Kind:
         return found[0]
 
 
-def _kind_of(package: str) -> Any:
+def _kind_of(package: str, own_metrics: tuple[Metric, ...]) -> Any:
     """The kind of a package, for another process."""
-    return importlib.import_module(package).KIND
+    return importlib.import_module(package).KIND.measuring(*own_metrics)

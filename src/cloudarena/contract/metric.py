@@ -12,9 +12,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, Literal, TypeVar
+
+from cloudarena.base.names import USERS
 
 Direction = Literal["higher", "lower"]
 Part = TypeVar("Part")
@@ -67,9 +69,11 @@ class Metric:
         return -value if self.better == "lower" else value
 
     def __reduce__(self) -> Any:
-        if self.function.__name__ != self.name:
-            return Metric, (self.name, self.description, self.better)
-        return _metric_named, (self.function.__module__, self.name)
+        module = self.function.__module__
+        is_users = module == "__main__" or module.startswith(USERS)
+        if getattr(sys.modules.get(module), self.name, None) is self and not is_users:
+            return _metric_named, (module, self.name)
+        return Metric, tuple(getattr(self, one.name) for one in fields(self))
 
 
 def _metric_named(module: str, name: str) -> Any:

@@ -5,24 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from cloudarena.base.errors import CloudarenaError, nearest
-from cloudarena.base.files import written_folder
 from cloudarena.base.measures import AtLeast
+from cloudarena.base.results import SPEC, Contents, needed, number_or_null
 from cloudarena.base.series import history_of_the_whole, resampled
+from cloudarena.contract.saved import Saved
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cloudarena.contract.scenario import Scenario
 
 RecordLevel = Literal["none", "summary", "full"]
 """How much a run keeps: metrics only; the tables; the tables and every machine over time."""
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, eq=False)
+class Result(Saved):
     """What a run measured, and what made it."""
+
+    stored_as: ClassVar[str] = "run"
+    page: ClassVar[str] = "cloudarena.report.pages.run"
 
     metrics: dict[str, float]
     tables: dict[str, pa.Table]
@@ -33,6 +38,8 @@ class Result:
     notes: tuple[str, ...] = field(default=())
     tick_seconds: float | None = None
     """The length of a tick, where the scenario has ticks."""
+    spec: Scenario | None = field(default=None, repr=False)
+    """The scenario that was run; ``scenario`` is its name."""
 
     def series(
         self,
@@ -80,19 +87,6 @@ class Result:
         wanted = [one for one in attributes or columns if one not in keys]
         return table.select([*keys, *wanted])
 
-    def save(self, folder: str | Path) -> Path:
-        """Writes ``metrics.json`` and a Parquet file per table into a folder."""
-        import json
-
-        import pyarrow.parquet as pq
-
-        with written_folder(folder) as draft:
-            text = json.dumps(self.summary(), indent=2, allow_nan=False)
-            (draft / "metrics.json").write_text(text + "\n")
-            for name, table in self.tables.items():
-                pq.write_table(table, draft / f"{name}.parquet", compression="zstd")
-        return Path(folder)
-
     def summary(self) -> dict[str, Any]:
         """What made the result, and its metrics, as plain values for JSON.
 
@@ -100,13 +94,51 @@ class Result:
         since some work had not finished.
         """
         return {
+            "result": self.stored_as,
             "scenario": self.scenario,
+            "kind": None if self.spec is None else self.spec.kind.name,
             "policy": self.policy,
             "seed": self.seed,
             "version": self.version,
-            "metrics": {
-                name: float(value) if math.isfinite(value) else None
-                for name, value in self.metrics.items()
-            },
+            "metrics": {name: number_or_null(value) for name, value in self.metrics.items()},
             "at_least": [name for name, one in self.metrics.items() if isinstance(one, AtLeast)],
+            "tick_seconds": self.tick_seconds,
+            "notes": list(self.notes),
+            "tables": list(self.tables),
         }
+
+    def contents(self) -> Contents:
+        """The metrics, the tables and the spec."""
+        texts = {} if self.spec is None else {SPEC: self.spec.to_yaml(absolute=True)}
+        return Contents(self.summary(), self.tables, texts)
+
+    @classmethod
+    def restore(cls, contents: Contents) -> Self:
+        """The result whose contents these are."""
+        from cloudarena.contract.scenario import scenario_from_yaml
+
+        said = contents.summary
+        spec = None
+        if said["kind"] is not None:
+            text = needed(contents, cls.stored_as, SPEC)
+            spec = scenario_from_yaml(text, said["scenario"])
+        return cls(
+            metrics={
+                name: _measured(value, name in said["at_least"])
+                for name, value in said["metrics"].items()
+            },
+            tables=dict(contents.tables),
+            scenario=said["scenario"],
+            seed=said["seed"],
+            policy=said["policy"],
+            version=said["version"],
+            notes=tuple(said["notes"]),
+            tick_seconds=said["tick_seconds"],
+            spec=spec,
+        )
+
+
+def _measured(value: float | None, is_bound: bool) -> float:
+    """A metric of ``metrics.json``."""
+    known = math.nan if value is None else value
+    return AtLeast(known) if is_bound else known

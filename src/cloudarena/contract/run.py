@@ -99,4 +99,5 @@ class Run(ABC, Generic[DecisionT]):
             seed=self.seed,
             version=__version__,
             tick_seconds=getattr(self.scenario, "tick_seconds", None),
+            spec=self.scenario,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -9,12 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import PrivateAttr, ValidationError
 
 from cloudarena.base.errors import SpecError, explain
+from cloudarena.base.yaml import parse_yaml, write_yaml
 from cloudarena.contract.result import RecordLevel
 from cloudarena.contract.spec import Spec, union_tags
 
 if TYPE_CHECKING:
     from cloudarena.contract.decision import Observer
     from cloudarena.contract.kind import Kind
+    from cloudarena.contract.metric import Metric
     from cloudarena.contract.run import Run
 
 
@@ -59,10 +62,25 @@ class Scenario(Spec):
         scenario._name = name
         return scenario
 
+    def to_yaml(self, absolute: bool = False) -> str:
+        """The whole spec, defaults included, as a YAML file that loads again.
+
+        Args:
+            absolute: makes paths absolute, so that the file may lie in any folder.
+        """
+        plain = _absolute(self.model_dump()) if absolute else self.model_dump(mode="json")
+        return write_yaml(plain)
+
     @property
     def facts(self) -> tuple[str, ...]:
         """What the spec lets policies know besides what all of them see, such as ``durations``."""
         return ()
+
+    def measuring(self, *metrics: Metric) -> Self:
+        """The scenario with metrics of a user's besides those of its kind."""
+        copy = self.model_copy()
+        copy.__dict__["kind"] = self.kind.measuring(*metrics)
+        return copy
 
     def compared_policies(self) -> list[str]:
         """The built-in policies that are compared when nobody names any."""
@@ -87,3 +105,27 @@ class Scenario(Spec):
     def observer(self, reward: str | None = None) -> Observer:
         """The features, masks and rewards for learning; ``reward`` names the metric to earn."""
         return self.kind.observer(self, reward or self.kind.headline)
+
+
+def scenario_from_yaml(text: str, name: str = "") -> Scenario:
+    """The scenario that ``to_yaml`` wrote, under the name that it had.
+
+    Its kind is asked of ``cloudarena.scenarios``, which is above this layer and is imported now.
+    """
+    try:
+        data = parse_yaml(text)
+    except ValueError as error:
+        raise SpecError(f"spec.yaml, {error}") from None
+    if not isinstance(data, dict) or "scenario" not in data:
+        raise SpecError("spec.yaml: scenario: is required")
+    kind: Kind = importlib.import_module("cloudarena.scenarios").kind_named(str(data["scenario"]))
+    return kind.scenario.parse(data, name)
+
+
+def _absolute(value: Any) -> Any:
+    """Plain values, with absolute paths."""
+    if isinstance(value, dict):
+        return {key: _absolute(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_absolute(entry) for entry in value]
+    return str(value.absolute()) if isinstance(value, Path) else value

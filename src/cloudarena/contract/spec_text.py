@@ -20,7 +20,13 @@ from pydantic_core import PydanticUndefined
 
 WIDTH = 100
 INDENT = "  "
-WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", Path: "path"}
+WORDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    bool: "true or false",
+    Path: "path",
+}
 
 
 def spec_text(model: type[BaseModel], example: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from numpy.random import Generator
 
 from cloudarena.engine.compiled import compiled
 
-TIES = {"ties": ("first", "random")}
+TIES: dict[str, float | tuple[str, ...]] = {"ties": ("first", "random")}
 """The parameter of a policy: the candidate with the lowest number, or any of the equals."""
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.base.measures import AtLeast
 from cloudarena.base.parallel import check_workers, in_parallel
+from cloudarena.base.statistics import CONFIDENCE, Estimate, interval
 from cloudarena.catalogue import load
 from cloudarena.contract import Policy, Scenario
 from cloudarena.experiments.comparison import Comparison, Verdict
-from cloudarena.experiments.estimates import CONFIDENCE, Estimate, interval
 from cloudarena.experiments.pool import compile_once
 from cloudarena.experiments.simulate import simulate
 from cloudarena.policies import policy_name

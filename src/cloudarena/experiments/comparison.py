@@ -11,20 +11,24 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.base.measures import UNSERVED
-from cloudarena.contract import Metric, Scenario, TradeOff
-from cloudarena.experiments.estimates import (
+from cloudarena.base.results import SPEC, Contents, needed
+from cloudarena.base.statistics import (
     ROUNDING,
     Estimate,
     differences,
+    front_of,
     interval,
 )
+from cloudarena.contract import Metric, Saved, Scenario, TradeOff, scenario_from_yaml
 from cloudarena.experiments.pairs import Decisive, Family, Pair, is_fixed, make_family
+from cloudarena.experiments.samples import joined, names_of, separated
+from cloudarena.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,11 +39,18 @@ DECISIVE_SHARE = 0.5
 NEGLIGIBLE_SHARE = 0.001
 """Where no test can tell who serves less, a larger part of the work than this is a doubt; so is a
 smaller one that comes out in every run."""
+REPLICATIONS = "replications"
+"""The table with every replication of every policy."""
+BOUND = "_is_at_least"
+"""The end of the names of columns that say which values are lower bounds."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, eq=False)
+class Comparison(Saved):
     """What was measured, and what can be said of it."""
+
+    stored_as: ClassVar[str] = "comparison"
+    page: ClassVar[str] = "cloudarena.report.pages.comparison"
 
     scenario: Scenario
     policies: tuple[str, ...]
@@ -56,6 +67,8 @@ class Comparison:
     """Whether a policy may win that leaves more work undone than another."""
     service_margin: float = 0.0
     """The part of the work by which a policy may leave more undone than another and still win."""
+    version: str = __version__
+    """The version of cloudarena that ran it."""
 
     @property
     def replications(self) -> int:
@@ -230,12 +243,10 @@ class Comparison:
             _merged(np.array(values)) * (-1.0 if metric.better == "higher" else 1.0)
             for metric, values in zip(pair, means, strict=True)
         )
-        on_front, lowest = [], math.inf
-        for k in np.lexsort((y, x)):
-            if y[k] < lowest:
-                on_front.append(int(k))
-                lowest = y[k]
-        return tuple(policies[k] for k in sorted(on_front, key=lambda k: means[0][k]))
+        points = np.column_stack((x, y))
+        front = front_of(points)
+        first = np.unique(points[front], axis=0, return_index=True)[1]  # of those that are the same
+        return tuple(policies[k] for k in sorted(front[first], key=lambda k: means[0][k]))
 
     def conclusion(self, metric_name: str | None = None) -> str:
         """What came out, in a sentence or a few: a winner, or that there is none, and why."""
@@ -264,7 +275,7 @@ class Comparison:
                     name: pa.array(values.ravel(), from_pandas=True)
                     for name, values in self.values.items()
                 },
-                **{f"{name}_is_at_least": flags.ravel() for name, flags in self.bounds.items()},
+                **{f"{name}{BOUND}": flags.ravel() for name, flags in self.bounds.items()},
             }
         )
 
@@ -272,7 +283,42 @@ class Comparison:
         """All estimates and verdicts as plain values for JSON."""
         from cloudarena.experiments.conclusion import comparison_summary
 
-        return comparison_summary(self)
+        tables = [REPLICATIONS, *names_of(self.samples)]
+        return {**comparison_summary(self), "tables": tables}
+
+    def contents(self) -> Contents:
+        """The figures, every replication, the runs that are drawn over time, and the spec."""
+        tables = {REPLICATIONS: self.table(), **joined(self.samples)}
+        return Contents(self.summary(), tables, {SPEC: self.scenario.to_yaml(absolute=True)})
+
+    @classmethod
+    def restore(cls, contents: Contents) -> Self:
+        """The comparison whose contents these are."""
+        said, table = contents.summary, contents.tables[REPLICATIONS]
+        shape = len(said["policies"]), said["replications"]
+        columns = dict(zip(table.column_names[2:], table.columns[2:], strict=True))
+        flags = [name for name in columns if name.endswith(BOUND)]
+        return cls(
+            scenario=scenario_from_yaml(needed(contents, cls.stored_as, SPEC), said["scenario"]),
+            policies=tuple(said["policies"]),
+            seed=said["seed"],
+            values={
+                name: np.array(column.to_numpy(), np.float64).reshape(shape)
+                for name, column in columns.items()
+                if name not in flags
+            },
+            samples=separated(contents.tables),
+            bounds={
+                name.removesuffix(BOUND): np.array(columns[name].to_numpy(), np.bool_).reshape(
+                    shape
+                )
+                for name in flags
+            },
+            saw=dict(said["saw"]),
+            ignore_service=said["ignore_service"],
+            service_margin=said["service_margin"],
+            version=said["version"],
+        )
 
     def _out(self, metric: Metric) -> tuple[str, ...]:
         """Who cannot lead in a metric for leaving work undone; in the share itself, all can."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cloudarena.base.measures import UNSERVED
+from cloudarena.base.statistics import CONFIDENCE, Estimate
 from cloudarena.contract import Metric
-from cloudarena.experiments.estimates import CONFIDENCE, Estimate
 
 if TYPE_CHECKING:
     from cloudarena.experiments.comparison import Comparison
@@ -202,6 +202,8 @@ def comparison_summary(comparison: Comparison) -> dict[str, Any]:
         for pair in comparison.scenario.kind.trade_offs
     ]
     return {
+        "result": comparison.stored_as,
+        "version": comparison.version,
         "scenario": comparison.scenario.name,
         "kind": comparison.scenario.kind.name,
         "policies": list(policies),

@@ -21,7 +21,7 @@ from cloudarena.base.arrays import Flags, Floats, Ints
 from cloudarena.base.errors import SpecError, nearest
 from cloudarena.contract import Spec
 from cloudarena.engine.streams import stream
-from cloudarena.optimize import Encoding, Grid
+from cloudarena.optimizers import Encoding, Grid
 
 MOST_CHECKED = 2_000_000
 """Combinations that are tried against the rules one by one; of more, a sample must be taken."""
@@ -248,3 +248,38 @@ def _keep(rules: Sequence[_Rule], grid: Grid, places: Ints) -> Flags:
         values = {key: np.array(grid.levels[key], np.float64)[axes[key]] for key in rule.keys}
         good &= rule.holds(values)
     return good
+
+
+def policy_text(design: Design) -> str:
+    """The policy of a design with its parameters, such as ``utilisation:high=0.9``."""
+    name = design["policy"]
+    start = f"{name}."
+    settings = [
+        f"{key.removeprefix(start)}={_written(value)}"
+        for key, value in design.items()
+        if key.startswith(start)
+    ]
+    return ":".join([name, *settings])
+
+
+def spec_changes(design: Design) -> dict[str, Any]:
+    """The keys of the spec that a design sets."""
+    start = f"{design['policy']}."
+    return {
+        key: value for key, value in design.items() if key != "policy" and not key.startswith(start)
+    }
+
+
+def design_text(design: Any) -> str:
+    """A design in a line: its policy, then what it changes of the spec."""
+    if not isinstance(design, Mapping):
+        return str(design)
+    changes = [f"{key}={_written(value)}" for key, value in spec_changes(dict(design)).items()]
+    return " ".join([policy_text(dict(design)), *changes])
+
+
+def _written(value: Any) -> str:
+    """A value as the command line takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "null" if value is None else str(value)

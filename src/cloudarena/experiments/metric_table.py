@@ -1,7 +1,7 @@
 """Which metrics need be measured, from a table of strategies and metrics in a file.
 
 A row is a strategy; numbers are metrics, words are not. On part of the strategies a few metrics
-are chosen (``cloudarena.optimize.metrics``), and on the rest the choice is checked.
+are chosen (``cloudarena.reduction``), and on the rest the choice is checked.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_number, check_whole
 from cloudarena.base.errors import CloudarenaError, SpecError, TraceError, check_choice
+from cloudarena.base.records import pack, unpack
+from cloudarena.base.results import METRICS, Contents
+from cloudarena.contract import Saved
 from cloudarena.engine.streams import stream
-from cloudarena.optimize.metrics import Reduction, reduce_metrics
-from cloudarena.optimize.metrics.reduce import Method
+from cloudarena.reduction import Reduction, reduce_metrics
+from cloudarena.reduction.reduce import Method
 from cloudarena.scenarios import kind_named
 
 if TYPE_CHECKING:
@@ -83,8 +86,11 @@ class HeldOut(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MetricReduction:
+class MetricReduction(Saved):
     """Which metrics to measure, and what that is worth."""
+
+    stored_as: ClassVar[str] = "reduction"
+    page: ClassVar[str] = "cloudarena.report.pages.reduction"
 
     table: MetricTable
     reduction: Reduction
@@ -106,6 +112,7 @@ class MetricReduction:
         """All of it as plain values for JSON."""
         step = self.reduction.step
         return {
+            "result": self.stored_as,
             "table": self.table.source,
             "strategies": len(self.table.values),
             "sample": self.sample,
@@ -136,6 +143,15 @@ class MetricReduction:
             "conclusion": self.conclusion(),
         }
 
+    def contents(self) -> Contents:
+        """The figures, and what they were made from."""
+        return Contents(self.summary(), state=pack(self))
+
+    @classmethod
+    def restore(cls, contents: Contents) -> Self:
+        """The reduction whose contents these are."""
+        return unpack(cls, contents.state)
+
     @property
     def remark(self) -> str:
         """What was asked for and cannot be had, in a sentence."""
@@ -149,21 +165,24 @@ class MetricReduction:
         return ""
 
     def conclusion(self) -> str:
-        """In two or three sentences."""
+        """What to measure, and what that is worth, in two or three sentences."""
+        return " ".join(self.sentences())
+
+    def sentences(self) -> list[str]:
+        """The sentences of the conclusion, of which the first is the answer."""
         wanted = self.options
-        words = (
+        answer = (
             f"Measure {len(self.chosen)} of {len(self.table.names)} metrics: the {wanted['s']} "
             f"best by prediction hold at least {wanted['k']} of the {wanted['g']} best strategies "
             f"with probability {self.reduction.alignment:.3g}."
         )
-        words = f"{words} {self.remark}".strip()
-        if self.held_out is None:
-            return f"{words} No strategies were held out to check that."
-        held = self.held_out
-        return (
-            f"{words} Of {held.strategies} strategies held out, the {held.selected} best by "
-            f"prediction hold {held.hits} of the {held.good} best."
-        )
+        check = "No strategies were held out to check that."
+        if (held := self.held_out) is not None:
+            check = (
+                f"Of {held.strategies} strategies held out, the {held.selected} best by "
+                f"prediction hold {held.hits} of the {held.good} best."
+            )
+        return [sentence for sentence in (answer, self.remark, check) if sentence]
 
 
 def read_metric_table(path: str | Path, by: str | None = None) -> MetricTable:
@@ -312,10 +331,8 @@ def _table_of(folder: Path) -> Path:
 
 def _directions(folder: Path) -> dict[str, Better | None]:
     """Which way each metric is better, by the scenario that a results folder names."""
-    for name in ("comparison.json", "optimize.json"):
-        try:
-            kind = kind_named(json.loads((folder / name).read_text(encoding="utf-8"))["kind"])
-        except (OSError, ValueError, KeyError, TypeError, CloudarenaError):
-            continue
-        return {metric.name: metric.better for metric in kind.metrics}
-    return {}
+    try:
+        kind = kind_named(json.loads((folder / METRICS).read_text(encoding="utf-8"))["kind"])
+    except (OSError, ValueError, KeyError, TypeError, CloudarenaError):
+        return {}
+    return {metric.name: metric.better for metric in kind.metrics}

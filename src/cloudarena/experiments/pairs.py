@@ -16,12 +16,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.experiments.estimates import (
+from cloudarena.base.statistics import (
     CONFIDENCE,
     Estimate,
     differences,
     interval,
     is_constant,
+    student_quantile,
 )
 
 Floats = NDArray[np.float64]
@@ -87,9 +88,7 @@ class PairedTest(NamedTuple):
 
     def interval(self, level: float) -> Estimate:
         """The mean with the interval that misses the truth with a probability of ``level``."""
-        from scipy.special import stdtrit
-
-        half = -float(stdtrit(self.freedom, level / 2)) * self.standard_error
+        half = float(student_quantile(self.freedom, level / 2)) * self.standard_error
         return Estimate(self.mean, self.mean - half, self.mean + half)
 
 

@@ -10,19 +10,24 @@
     where: [utilisation.raised < utilisation.high]
     objectives: [response_p95_s, cost_usd]
 
-Instead of ``spec`` and ``designs`` it may have ``shares``: the closed-form model of VM clusters.
+Instead of ``spec`` and ``designs`` it may have the name of a closed-form model that a kind offers
+(``Kind.models``), such as ``shares``, with what the model takes.
 """
 
 from __future__ import annotations
 
+import copy
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.base.errors import SpecError, check_choice, explain, nearest
+from cloudarena.base.errors import SpecError, explain, nearest
+from cloudarena.base.yaml import parse_yaml, write_yaml
 from cloudarena.catalogue import (
     load,
     override,
@@ -31,18 +36,27 @@ from cloudarena.catalogue import (
     read_yaml,
     studies,
 )
-from cloudarena.contract import Scenario, Spec
-from cloudarena.experiments.designs import Design, DesignSpace, Range
-from cloudarena.experiments.shares import Shares
-from cloudarena.optimize import Problem
-from cloudarena.optimize.problem import Direction, Objective, SomeObjectives
-from cloudarena.scenarios.clusters.policies.model import ClusterModel
-
-Objectives = Sequence[str] | Mapping[str, Direction]
+from cloudarena.contract import Model, Scenario, Spec
+from cloudarena.experiments.designs import (
+    Design,
+    DesignSpace,
+    Range,
+    policy_text,
+    spec_changes,
+)
+from cloudarena.experiments.objectives import (
+    Objectives,
+    model_objectives,
+    scenario_objectives,
+)
+from cloudarena.experiments.scenario_problem import ScenarioProblem
+from cloudarena.optimizers import Problem, Remembered
+from cloudarena.optimizers.problem import Direction, Objective, SomeObjectives
+from cloudarena.scenarios import kinds
 
 
 class Study(Spec):
-    """The file; all keys but ``spec`` or ``shares`` may be left out."""
+    """The file; all keys but ``spec`` may be left out, and that too if a model is named."""
 
     spec: str | dict[str, Any] | None = None
     description: str = ""
@@ -51,14 +65,9 @@ class Study(Spec):
     where: tuple[str, ...] = ()
     sample: int | None = Field(None, ge=1, le=1_000_000)
     objectives: tuple[str, ...] | dict[str, Direction] = ()
-    shares: Shares | None = None
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> Study:
-        if self.shares is not None and (self.designs or self.where or self.sample):
-            raise PydanticCustomError(
-                "not_allowed", "shares: is not allowed together with designs, where or sample"
-            )
+    def _some_designs(self) -> Study:
         if self.designs is not None and not self.designs:
             raise PydanticCustomError(
                 "not_allowed",
@@ -68,40 +77,103 @@ class Study(Spec):
         return self
 
 
-class LoadedStudy(NamedTuple):
-    """A study whose scenario is there."""
+@dataclass(frozen=True)
+class LoadedStudy(ABC):
+    """A study, and what its designs are designs of."""
 
     name: str
     study: Study
-    source: str | dict[str, Any]
-    """What the scenario is loaded from, again for each design that changes the spec."""
     overrides: dict[str, Any]
-    folder: Path | None
-    scenario: Scenario | None
-    """None for the closed-form model."""
+    """What the user changed of the scenario or of the model."""
 
     @property
     def description(self) -> str:
-        """In a sentence."""
-        fallback = self.scenario.description if self.scenario is not None else ""
-        return self.study.description or fallback
+        """What is optimised, in a sentence."""
+        return self.study.description
 
     @property
     def note(self) -> str:
-        """What a user may not expect: that policies were compared, since nothing else was said."""
-        if self.study.shares is not None or self.study.designs is not None:
+        """What a user may not expect, or nothing."""
+        return ""
+
+    @abstractmethod
+    def objectives(self, wanted: Objectives | None) -> tuple[Objective, ...]:
+        """The objectives asked for, else those of the study, else the usual ones."""
+
+    @abstractmethod
+    def problem(self, objectives: Sequence[Objective], seed: int, workers: int = -1) -> Problem:
+        """The designs and their evaluator, for the optimisers."""
+
+    @abstractmethod
+    def winner(self, design: Any) -> Scenario:
+        """The scenario as a design has it, its policy included."""
+
+    @abstractmethod
+    def plain(self, design: Any) -> dict[str, Any]:
+        """A design as plain values for JSON."""
+
+    @abstractmethod
+    def described(self) -> dict[str, Any]:
+        """What the designs are designs of, as plain keys of a study."""
+
+    def to_yaml(self, objectives: Sequence[Objective]) -> str:
+        """The study with all of it and the objectives written out, as YAML that loads again."""
+        plain = {
+            **self.study.model_dump(mode="json", exclude_unset=True),
+            **self.described(),
+            "objectives": {one.name: one.direction for one in objectives},
+        }
+        return write_yaml(plain)
+
+
+@dataclass(frozen=True)
+class ScenarioStudy(LoadedStudy):
+    """Designs of a scenario, which are simulated."""
+
+    source: str | dict[str, Any]
+    """What the scenario is loaded from, again for each design that changes the spec."""
+    folder: Path | None
+    scenario: Scenario
+
+    @property
+    def description(self) -> str:
+        """The description of the study, or of its scenario."""
+        return self.study.description or self.scenario.description
+
+    @property
+    def note(self) -> str:
+        """That policies were compared, since nothing else was said, and what else there is."""
+        if self.study.designs is not None:
             return ""
+        kind = self.scenario.kind
+        hints = (kind.model(name).hint for name in kind.models)
         note = "No designs were given: the policies of the scenario were compared."
-        if self.scenario is not None and self.scenario.kind.name == "clusters":
-            note += (
-                " To search shares of the VMs, write them into a study, as in `shares: {vms: 20, "
-                "tasks: [300, 90], seconds: [2, 5], memory: [80, 220]}`: docs/optimize-shares.md."
-            )
-        return note
+        return " ".join((note, *(hint for hint in hints if hint)))
+
+    def objectives(self, wanted: Objectives | None) -> tuple[Objective, ...]:
+        """The objectives asked for, else those of the study, else the headline of the scenario."""
+        chosen: Objectives = wanted or self.study.objectives or (self.scenario.kind.headline,)
+        return scenario_objectives(chosen, self.scenario)
+
+    def problem(self, objectives: Sequence[Objective], seed: int, workers: int = -1) -> Problem:
+        """The designs, each replication of which is simulated once."""
+        space = self.space(seed)
+        return Remembered(ScenarioProblem(self.scenario_of, space, objectives, seed, workers))
+
+    def winner(self, design: Design) -> Scenario:
+        """The scenario as a design has it, its policy included."""
+        return self.scenario_of(design).model_copy(update={"policy": policy_text(design)})
+
+    def plain(self, design: Design) -> dict[str, Any]:
+        """Its policy, and the keys of the spec that it sets."""
+        return {"policy": policy_text(design), "set": spec_changes(design)}
+
+    def described(self) -> dict[str, Any]:
+        """The spec, with paths that do not depend on where it stands."""
+        return {"spec": parse_yaml(self.scenario.to_yaml(absolute=True))}
 
     def space(self, seed: int) -> DesignSpace:
-        """The designs of a study with a scenario."""
-        assert self.scenario is not None
+        """The designs."""
         designs = self.study.designs or {}
         levels = _levels(designs, self.scenario)
         if self.study.sample is None:
@@ -116,33 +188,49 @@ class LoadedStudy(NamedTuple):
         except SpecError as error:
             raise SpecError(f"{self.name}: {error}") from None
 
-    def closed_form(self, objectives: Sequence[Objective], seed: int) -> Problem:
-        """The closed-form model as a problem."""
-        assert self.study.shares is not None
-        model = self.study.shares.problem(seed)
-        if tuple(objectives) == model.objectives:
-            return model
-        return SomeObjectives(model, objectives)
-
     def scenario_of(self, design: Design) -> Scenario:
         """The scenario with the design's keys of the spec set."""
-        assert self.scenario is not None
         changes = spec_changes(design)
         if not changes:
             return self.scenario
         return load(self.source, {**self.overrides, **changes}, self.folder)
 
+
+@dataclass(frozen=True)
+class ModelStudy(LoadedStudy):
+    """Designs of a closed-form model, which are computed."""
+
+    key: str
+    """What users write for the model, such as ``shares``."""
+    model: Model
+
     def objectives(self, wanted: Objectives | None) -> tuple[Objective, ...]:
-        """The objectives asked for, else those of the study, else the headline of the scenario."""
-        chosen: Objectives = wanted or self.study.objectives
-        if self.scenario is None:
-            return _of_model(chosen)
-        return _of_scenario(chosen or (self.scenario.kind.headline,), self.scenario)
+        """The objectives asked for, else those of the study, else all of the model."""
+        return model_objectives(wanted or self.study.objectives, self.model)
+
+    def problem(self, objectives: Sequence[Objective], seed: int, workers: int = -1) -> Problem:
+        """The model as a problem."""
+        problem = self.model.problem(seed)
+        if tuple(objectives) == problem.objectives:
+            return problem
+        return SomeObjectives(problem, objectives)
+
+    def winner(self, design: Any) -> Scenario:
+        """The scenario whose run is a replication of a design in the model."""
+        return load({**self.model.spec_of(design), "description": self.description})
+
+    def plain(self, design: Any) -> dict[str, Any]:
+        """The design under the name that the model gives it."""
+        return self.model.plain(design)
+
+    def described(self) -> dict[str, Any]:
+        """The model under its key."""
+        return {self.key: self.model.model_dump(mode="json", exclude_unset=True)}
 
 
 def read_study(
     spec: str | Path | Mapping[str, Any], overrides: Sequence[str] | Mapping[str, Any] = ()
-) -> LoadedStudy:
+) -> ScenarioStudy | ModelStudy:
     """A study from a file or a dict, or that of a scenario.
 
     A scenario's own study is the catalogue's, if it has one; else all its compiled policies are
@@ -151,67 +239,77 @@ def read_study(
     Args:
         spec: a name of the catalogue, a YAML file of a scenario or of a study, or the same as a
             dict.
-        overrides: changes of the scenario, as for ``cloudarena.load``, or of ``shares``.
+        overrides: changes of the scenario, as for ``cloudarena.load``, or of the model.
     """
     name = str(spec) if isinstance(spec, str | Path) else ""
     changes = read_overrides(overrides)
+    models = {key: kind.name for kind in kinds().values() for key in kind.models}
     if name in studies():
         data, folder = read_yaml(studies()[name], name), None
-        data = data if "shares" in data else {"spec": name, **data}
+        data = data if models.keys() & data else {"spec": name, **data}
     else:
         data, name, folder = read_spec(spec)
         if "scenario" in data:
             data = {"spec": str(spec) if name else data}
-    if isinstance(data.get("shares"), dict):
-        for key, value in changes.items():
-            override(data["shares"], key, value)
-    study = _parse(data, name)
-    if study.shares is not None:
-        return LoadedStudy(name, study, "", changes, None, None)
+    for key in data:
+        if key in models:
+            return _read_model_study(data, name, key, kinds()[models[key]].model(key), changes)
+    study = _parse(Study, data, name)
     if study.spec is None:
-        raise SpecError(f"{name or 'study'}: spec: is required: a scenario, or shares")
+        allowed = ", or ".join(["a scenario", *models])
+        raise SpecError(f"{name or 'study'}: spec: is required: {allowed}")
     source = study.spec
     if isinstance(source, str) and folder is not None and (folder / source).is_file():
         source = str(folder / source)
     scenario = load(source, changes, folder)
-    return LoadedStudy(name or scenario.name, study, source, changes, folder, scenario)
+    return ScenarioStudy(name or scenario.name, study, changes, source, folder, scenario)
 
 
-def policy_text(design: Design) -> str:
-    """The policy of a design with its parameters, such as ``utilisation:high=0.9``."""
-    name = design["policy"]
-    start = f"{name}."
-    settings = [
-        f"{key.removeprefix(start)}={_written(value)}"
-        for key, value in design.items()
-        if key.startswith(start)
-    ]
-    return ":".join([name, *settings])
-
-
-def spec_changes(design: Design) -> dict[str, Any]:
-    """The keys of the spec that a design sets."""
-    start = f"{design['policy']}."
-    return {
-        key: value for key, value in design.items() if key != "policy" and not key.startswith(start)
-    }
-
-
-def design_text(design: Any) -> str:
-    """A design in a line: its policy, then what it changes of the spec."""
-    if not isinstance(design, Mapping):
-        return str(design)
-    changes = [f"{key}={_written(value)}" for key, value in spec_changes(dict(design)).items()]
-    return " ".join([policy_text(dict(design)), *changes])
-
-
-def _parse(data: Mapping[str, Any], name: str) -> Study:
+def study_from_yaml(text: str, name: str, overrides: Mapping[str, Any]) -> LoadedStudy:
+    """The study that ``to_yaml`` wrote, under the name, and with the changes, that it had."""
     try:
-        return Study.model_validate(dict(data))
+        data = parse_yaml(text)
+    except ValueError as error:
+        raise SpecError(f"spec.yaml, {error}") from None
+    if not isinstance(data, dict):
+        raise SpecError("spec.yaml: is not a mapping of keys")
+    return replace(read_study(data), name=name, overrides=dict(overrides))
+
+
+def _read_model_study(
+    data: Mapping[str, Any],
+    name: str,
+    key: str,
+    model: type[Model],
+    changes: dict[str, Any],
+) -> ModelStudy:
+    """The study of a closed-form model, which is written under its key."""
+    study = _parse(Study, {other: data[other] for other in data if other != key}, name)
+    if others := [other for other in ("spec", "designs", "where", "sample") if other in data]:
+        prefix = f"{name}: " if name else ""
+        raise SpecError(f"{prefix}{key}: is not allowed together with {' or '.join(others)}")
+    given = copy.deepcopy(data[key])
+    if isinstance(given, dict):
+        for path, value in changes.items():
+            override(given, path, value)
+    return ModelStudy(name, study, changes, key, _parse(model, given, name, (key,)))
+
+
+S = TypeVar("S", bound=Spec)
+
+
+def _parse(spec: type[S], data: Any, name: str, location: tuple[str, ...] = ()) -> S:
+    """A part of a study, or an error that names the study and where in it the part is."""
+    try:
+        return spec.model_validate(dict(data) if isinstance(data, Mapping) else data)
     except ValidationError as error:
         prefix = f"{name}: " if name else ""
-        lines = explain(error.errors(include_url=False)).splitlines()
-        raise SpecError("\n".join(prefix + line for line in lines)) from None
+        problems = [
+            {**one, "loc": (*location, *one["loc"])} for one in error.errors(include_url=False)
+        ]
+        raise SpecError(
+            "\n".join(prefix + line for line in explain(problems).splitlines())
+        ) from None
 
 
 def _levels(designs: Mapping[str, Any], scenario: Scenario) -> dict[str, list[Any]]:
@@ -252,57 +350,3 @@ def _listed(value: Any, key: str = "policy") -> list[Any]:
         if levels.count(level) > 1:
             raise SpecError(f"designs.{key}: {level!r} stands twice")
     return levels
-
-
-def _of_scenario(objectives: Objectives, scenario: Scenario) -> tuple[Objective, ...]:
-    measures = {metric.name: metric for metric in scenario.kind.metrics}
-    given = objectives if isinstance(objectives, Mapping) else dict(map(_split, objectives))
-    if not isinstance(objectives, Mapping) and len(given) < len(objectives):
-        raise SpecError(f"objectives: {', '.join(objectives)} is not allowed: each once")
-    found = []
-    for name, direction in given.items():
-        check_choice("objectives", name, measures)
-        better = measures[name].better
-        if not direction and better is None:
-            raise SpecError(
-                f"objectives: {name!r} is not allowed: it is neither better when higher nor when "
-                f"lower; say {name}:minimise or {name}:maximise"
-            )
-        found.append(Objective(name, direction or _DIRECTIONS[str(better)]))
-    return tuple(found)
-
-
-def _of_model(objectives: Objectives) -> tuple[Objective, ...]:
-    """Those of the closed-form model, both of which go one way only; both by default."""
-    model = {objective.name: objective for objective in ClusterModel.objectives}
-    given = objectives if isinstance(objectives, Mapping) else dict(map(_split, objectives))
-    if len(given) < len(objectives):
-        raise SpecError(f"objectives: {', '.join(objectives)} is not allowed: each once")
-    for name, direction in given.items():
-        if name not in model or direction == "maximise":
-            wrong = f"{name}:maximise" if name in model else name
-            raise SpecError(
-                f"objectives: {wrong!r} is not allowed: one of {', '.join(model)}, minimised."
-                + nearest(name, model)
-            )
-    return tuple(model[name] for name in given or model)
-
-
-_DIRECTIONS: dict[str, Direction] = {"higher": "maximise", "lower": "minimise"}
-
-
-def _split(text: str) -> tuple[str, Any]:
-    """A metric's name, and its direction if one is said: ``NAME:maximise``."""
-    name, _, direction = text.partition(":")
-    if direction not in ("", "minimise", "maximise"):
-        raise SpecError(
-            f"objectives: {text!r} is not allowed: NAME, NAME:minimise or NAME:maximise"
-        )
-    return name, direction
-
-
-def _written(value: Any) -> str:
-    """A value as the command line takes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "null" if value is None else str(value)

@@ -8,7 +8,10 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
+
 from cloudarena.base.errors import Ended, PolicyError, nearest
+from cloudarena.base.names import USERS
 from cloudarena.base.yaml import parse_yaml
 from cloudarena.policies.blame import FAULTS, words_of
 
@@ -38,7 +41,7 @@ def load_function(path: Path, name: str) -> Any:
         raise PolicyError(
             f"policy: {path} {'is not a file' if path.exists() else 'does not exist'}"
         )
-    module_name = f"cloudarena_user_{path.stem}"
+    module_name = f"{USERS}{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise PolicyError(f"policy: {path} is not a Python file")
@@ -50,6 +53,7 @@ def load_function(path: Path, name: str) -> Any:
         raise
     except FAULTS as error:
         raise _not_loaded(path, error) from error
+    cloudpickle.register_pickle_by_value(module)  # workers do not know its file
     if not hasattr(module, name):
         names = [key for key, value in vars(module).items() if callable(value)]
         raise PolicyError(f"policy: {path} has no {name!r}.{nearest(name, names)}")

@@ -1,15 +1,15 @@
-"""Charts of optimisation as plain values, from plain arrays: the page's script draws them."""
+"""Charts as plain values, from plain arrays: the page's script draws them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloudarena.optimize.order import OrderCurve
+from cloudarena.optimizers.ordinal.order_curve import OrderCurve
 
 MOST_POINTS = 2000
 """Points of a series; of more, every n-th is drawn."""
@@ -27,8 +27,16 @@ class Series(NamedTuple):
     name: str
     x: ArrayLike
     y: ArrayLike
-    kind: Literal["points", "faint", "line", "steps", "star"] = "line"
+    kind: Literal["points", "faint", "line", "steps", "dashed", "star", "named"] = "line"
+    """``named`` points have their label beside them."""
     labels: Sequence[str] = ()
+    colour: int | None = None
+    """The number of a policy, which has the same colour everywhere; by turns by default."""
+    marks: Sequence[float] = ()
+    """Where there are vertical lines in its colour."""
+    spans: Sequence[float] = ()
+    """For a single point: the ends of its intervals, across and up."""
+    is_hollow: bool = False
 
 
 class Chart(NamedTuple):
@@ -44,10 +52,17 @@ class Chart(NamedTuple):
     x_from_zero: bool = False
     x_log: bool = False
     y_log: bool = False
+    over_time: bool = False
+    """Whether it has a slider, which moves those of all such charts."""
+    height: int = 0
+    """In pixels; as its place on the page suggests by default."""
+    tip: str = ""
+    """What the title means."""
 
     def plain(self) -> dict[str, Any]:
         """Plain values for JSON, six digits each."""
         return {
+            "type": "xy",
             **self._asdict(),
             "series": [_plain(series) for series in self.series],
             "marks": [[_short(x), words] for x, words in self.marks],
@@ -57,6 +72,71 @@ class Chart(NamedTuple):
         """What the chart shows, for those who do not see it."""
         names = ", ".join(series.name for series in self.series if series.name)
         return f"{self.title}: {self.y} over {self.x}. {names}"
+
+
+class Dot(NamedTuple):
+    """A mean with its interval, and the single values that it is the mean of."""
+
+    name: str
+    text: str
+    """The mean and its interval in words."""
+    estimate: tuple[float, float, float]
+    """The mean, and the ends of its interval; infinite where it is a bound, NaN where unknown."""
+    points: Sequence[float]
+    colour: int | str
+    """The number of a policy, or a verdict."""
+    ends: str = ""
+    """The interval in words."""
+    note: str = ""
+    """What stands behind the text, such as a verdict."""
+    prefix: str = ""
+    """What stands before the name, such as a star."""
+    is_hollow: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        _, low, high = self.estimate
+        return {
+            **self._asdict(),
+            "estimate": [_finite(value) for value in self.estimate],
+            "points": [_finite(value) for value in self.points],
+            "bound": "least" if high == math.inf else "most" if low == -math.inf else "",
+        }
+
+
+class Dots(NamedTuple):
+    """A row for each of some means: the mean, its interval and single values on one axis."""
+
+    title: str
+    hint: str
+    rows: Sequence[Dot]
+    level: str
+    """What the intervals are."""
+    has_zero: bool = False
+    """Whether there is a line at zero, from which the values differ."""
+    metric: str = ""
+    """The identifier of what is shown."""
+    tip: str = ""
+    """What the title means."""
+
+    @property
+    def height(self) -> int:
+        """In pixels, by the number of rows."""
+        return 40 + 30 * max(2, len(self.rows))
+
+    def plain(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        rows = [row.plain() for row in self.rows]
+        return {"type": "dots", **self._asdict(), "rows": rows}
+
+    def words(self) -> str:
+        """What the chart shows, for those who do not see it."""
+        return (
+            f"{self.title}: {'; '.join(f'{d.name} {d.text} {d.note}'.strip() for d in self.rows)}"
+        )
+
+
+AnyChart = Chart | Dots
 
 
 def front_chart(
@@ -192,22 +272,6 @@ def allocation_chart(rounds: ArrayLike, labels: Sequence[str] = ()) -> Chart:
     return Chart("Allocation over rounds", "", "round", "replications", series, x_from_zero=True)
 
 
-def time_charts(timelines: Sequence[Mapping[str, Any]]) -> list[Chart]:
-    """The plots of a run over time, as ``report.timeline`` gives them for a single policy."""
-    charts = []
-    for timeline in timelines:
-        line = timeline["lines"][0]
-        if len(line["y"]) < 2:
-            continue
-        marks = [(time, "") for time in line.get("marks", ())]
-        series = [Series(timeline["y"], _floats(line["x"]), _floats(line["y"]))]
-        hint = f"{len(marks)} vertical lines" if marks else ""
-        charts.append(
-            Chart(timeline["title"], hint, timeline["x_unit"], timeline["unit"], series, marks)
-        )
-    return charts
-
-
 def reduction_charts(
     residual_sd: ArrayLike, information_bits: ArrayLike, alignment: ArrayLike, kept: int
 ) -> list[Chart]:
@@ -246,7 +310,13 @@ def _plain(series: Series) -> dict[str, Any]:
         "x": [_short(value) for value in _floats(series.x)],
         "y": [_short(value) for value in _floats(series.y)],
         "labels": list(series.labels),
+        "marks": [_short(value) for value in series.marks],
+        "spans": [_short(value) for value in series.spans],
     }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def _short(value: float) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from cloudarena.base.measures import AtLeast
-from cloudarena.experiments.estimates import ROUNDING, Estimate
+from cloudarena.base.statistics import ROUNDING, Estimate
 
 UNKNOWN = "\N{EN DASH}"
 """What stands where there is no number, such as the mean over nothing."""

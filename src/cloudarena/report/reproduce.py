@@ -1,21 +1,18 @@
-"""The command that gives the same comparison again."""
+"""The commands that give the same results again."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
-
-import yaml
 
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.catalogue import load
-from cloudarena.contract import Scenario
+from cloudarena.contract import Result, Scenario
 from cloudarena.experiments.compare import Comparison
 
-SPEC_FILE = "scenario.yaml"
+SPEC_FILE = "spec.yaml"
 _LONGEST = 400
 """Characters of changes beyond which a spec file is easier to read than the command."""
 
@@ -27,55 +24,49 @@ class Reproduction(NamedTuple):
     notes: tuple[str, ...]
 
 
-def reproduction(comparison: Comparison) -> Reproduction:
-    """The command line for a comparison.
-
-    Changes of the spec are found by loading it again; where that cannot give the same scenario,
-    the command takes the spec from a file.
-    """
-    notes = []
-    changes = _changes(comparison.scenario)
-    if changes is None:
-        words = [SPEC_FILE]
-        notes.append(f"Save the scenario below as {SPEC_FILE} first.")
-    else:
-        words = [comparison.scenario.name]
-        for change in changes:
-            words += ["--set", change]
+def compare_again(comparison: Comparison) -> Reproduction:
+    """The command line for a comparison."""
+    words, notes = _scenario_words(comparison.scenario)
     words += ["--policies", ",".join(comparison.policies)]
     words += ["--replications", str(comparison.replications), "--seed", str(comparison.seed)]
     if comparison.ignore_service:
         words.append("--ignore-service")
     if comparison.service_margin:
         words += ["--service-margin", repr(comparison.service_margin)]
-    known = set(comparison.scenario.kind.policies)
-    own = [name for name in comparison.policies if name not in known and ":" not in name]
-    if own:
-        notes.append(
-            f"{', '.join(own)}: given as Python objects. Write FILE.py:NAME for each of them, or "
-            "call cloudarena.compare with the objects."
-        )
+    notes += _own_policies(comparison.scenario, comparison.policies, "compare")
     return Reproduction(f"cloudarena compare {shlex.join(words)}", tuple(notes))
 
 
-def spec_yaml(scenario: Scenario, absolute: bool = False) -> str:
-    """The whole spec, defaults included, as a YAML file that loads again.
+def run_again(result: Result, scenario: Scenario) -> Reproduction:
+    """The command line for a run of a scenario."""
+    words, notes = _scenario_words(scenario)
+    words += ["--policy", result.policy, "--seed", str(result.seed)]
+    notes += _own_policies(scenario, [result.policy], "simulate")
+    return Reproduction(f"cloudarena run {shlex.join(words)}", tuple(notes))
 
-    Args:
-        scenario: what to write.
-        absolute: makes paths absolute, so that the file may lie in any folder.
+
+def _scenario_words(scenario: Scenario) -> tuple[list[str], list[str]]:
+    """The spec and its changes, as words of a command, and what must be there first.
+
+    Changes of the spec are found by loading it again; where that cannot give the same scenario,
+    the command takes the spec from a file.
     """
-    plain = _absolute(scenario.model_dump()) if absolute else _plain(scenario)
-    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
+    changes = _changes(scenario)
+    if changes is None:
+        return [SPEC_FILE], [f"Save the scenario below as {SPEC_FILE} first."]
+    return [scenario.name, *(word for change in changes for word in ("--set", change))], []
 
 
-def _absolute(value: Any) -> Any:
-    """Plain values, with absolute paths."""
-    if isinstance(value, dict):
-        return {key: _absolute(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_absolute(entry) for entry in value]
-    return str(value.absolute()) if isinstance(value, Path) else value
+def _own_policies(scenario: Scenario, policies: Sequence[str], function: str) -> list[str]:
+    """What to do about policies that have no name on the command line."""
+    known = set(scenario.kind.policies)
+    own = [name for name in policies if name not in known and ":" not in name]
+    if not own:
+        return []
+    return [
+        f"{', '.join(own)}: given as Python objects. Write FILE.py:NAME for each of them, or "
+        f"call cloudarena.{function} with the objects."
+    ]
 
 
 def _plain(scenario: Scenario) -> dict[str, Any]:

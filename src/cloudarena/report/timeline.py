@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.contract import Plot, Scenario
+from cloudarena.report.charts import Chart, Series
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,12 +20,11 @@ MAX_MARKS = 400
 _UNITS = (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0), ("seconds", 1.0))
 
 
-def timelines(
-    scenario: Scenario, samples: Mapping[str, Mapping[str, pa.Table]]
-) -> list[dict[str, Any]]:
-    """Each plot as plain values for JSON, with a line for each policy that recorded it."""
-    drawn = (_timeline(scenario, plot, samples) for plot in scenario.kind.plots)
-    return [timeline for timeline in drawn if timeline["lines"]]
+def time_charts(scenario: Scenario, samples: Mapping[str, Mapping[str, pa.Table]]) -> list[Chart]:
+    """A chart for each plot of the kind that somebody recorded, with a line for each policy."""
+    policies = list(samples)
+    drawn = (_chart(scenario, plot, samples, policies) for plot in scenario.kind.plots)
+    return [chart for chart in drawn if chart is not None]
 
 
 def thin(values: NDArray[np.float64], limit: int = MAX_POINTS) -> NDArray[np.float64]:
@@ -37,39 +37,48 @@ def group_size(points: int, limit: int = MAX_POINTS) -> int:
     return max(1, -(-points // limit))
 
 
-def _timeline(
-    scenario: Scenario, plot: Plot, samples: Mapping[str, Mapping[str, pa.Table]]
-) -> dict[str, Any]:
+def _chart(
+    scenario: Scenario,
+    plot: Plot,
+    samples: Mapping[str, Mapping[str, pa.Table]],
+    policies: list[str],
+) -> Chart | None:
     columns = {}
     for policy, tables in samples.items():
         table = tables.get(plot.table)
         if table is None or table.num_rows == 0 or not {plot.x, plot.y} <= set(table.column_names):
             continue
         columns[policy] = (_floats(table, plot.x), _floats(table, plot.y))
+    points = max((len(x) for x, _ in columns.values()), default=0)
+    if points < 2:
+        return None
     seconds = _seconds_per_step(scenario, plot.x)
     unit, size = plot.x, 1.0
     if seconds is not None:
-        span = max((float(np.ptp(x)) * seconds for x, _ in columns.values()), default=0.0)
+        span = max(float(np.ptp(x)) * seconds for x, _ in columns.values())
         unit, divisor = next((u for u in _UNITS if span >= 3 * u[1]), _UNITS[-1])
         size = seconds / divisor
-    points = max((len(x) for x, _ in columns.values()), default=0)
-    lines = []
+    is_whole = group_size(points) == 1
+    series, marked = [], 0
     for policy, (x, y) in columns.items():
-        line = {"policy": policy, "x": _short(thin(x) * size), "y": _short(thin(y))}
-        marks = _marks(plot, samples[policy])
-        if len(marks):
-            line["marks"] = _short(marks * size)
-        lines.append(line)
-    return {
-        "title": plot.title,
-        "table": plot.table,
-        "y": plot.y,
-        "unit": plot.unit,
-        "x_unit": unit,
-        "points": points,
-        "mean_of": group_size(points),
-        "lines": _shared(lines),
-    }
+        marks = _marks(plot, samples[policy]) * size
+        marked += len(marks)
+        series.append(
+            Series(
+                policy,
+                thin(x) * size,
+                thin(y),
+                "steps" if is_whole else "line",
+                colour=policies.index(policy),
+                marks=marks.tolist(),
+            )
+        )
+    hints = [plot.unit]
+    if not is_whole:
+        hints.append(f"{points:,} points, drawn as means of {group_size(points)}")
+    if marked:
+        hints.append(f"{marked:,} vertical lines")
+    return Chart(plot.title, "; ".join(hints), unit, plot.unit, series, over_time=True, height=300)
 
 
 def _marks(plot: Plot, tables: Mapping[str, pa.Table]) -> NDArray[np.float64]:
@@ -98,25 +107,3 @@ def _group_means(values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     starts = np.arange(0, len(values), size)
     counts = np.diff(np.append(starts, len(values)))
     return np.asarray(np.add.reduceat(values, starts) / counts, dtype=np.float64)
-
-
-def _short(values: NDArray[np.float64]) -> list[float | int | None]:
-    """Six significant digits, which are more than a screen shows; null where there is none."""
-    short: list[float | int | None] = []
-    for value in values:
-        number = float(f"{value:.6g}")
-        if not np.isfinite(number):
-            short.append(None)
-        else:
-            short.append(int(number) if number == int(number) else number)
-    return short
-
-
-def _shared(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The lines, of which those with the x of the first line leave theirs out."""
-    return [
-        {key: value for key, value in line.items() if key != "x" or value != lines[0]["x"]}
-        if number
-        else line
-        for number, line in enumerate(lines)
-    ]

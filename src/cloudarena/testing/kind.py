@@ -13,7 +13,7 @@ import numpy as np
 
 from cloudarena.base.measures import UNSERVED
 from cloudarena.catalogue import load, names
-from cloudarena.contract import Kind, Scenario
+from cloudarena.contract import Kind, Model, Scenario
 from cloudarena.contract.kind import ROOMS
 from cloudarena.experiments.compare import compare
 from cloudarena.experiments.simulate import simulate
@@ -160,9 +160,18 @@ def _differs(entry: str, policy: str, name: str, values: Any, seed: int) -> bool
     return False
 
 
+def models_compute_their_objectives(kind: Kind) -> None:
+    """The closed-form models that a study may search are models, and say what they compute."""
+    for name in kind.models:
+        model = kind.model(name)
+        assert issubclass(model, Model), f"{kind.name}: {kind.models[name]} is no Model"
+        assert model.objectives, f"{kind.name}: {kind.models[name]} computes nothing"
+
+
 KIND_CHECKS: tuple[Callable[[Kind], None], ...] = (
     the_rooms_are_there,
     hash_seeds_do_not_matter,
     workers_do_not_matter,
     nothing_served_never_wins,
+    models_compute_their_objectives,
 )

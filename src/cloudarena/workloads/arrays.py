@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,6 +35,6 @@ def first_of_each(ids: pa.Array) -> NDArray[np.bool_]:
     return is_first
 
 
-def writable(column: pa.ChunkedArray | pa.Array) -> NDArray:
+def writable(column: pa.ChunkedArray | pa.Array) -> NDArray[Any]:
     """A NumPy array of its own: compiled code takes no read-only ones."""
     return np.array(column.to_numpy(zero_copy_only=False))

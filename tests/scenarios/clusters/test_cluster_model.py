@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cloudarena.base.errors import SpecError
-from cloudarena.optimize.layers import front_of
-from cloudarena.optimize.moments import moments_of
+from cloudarena.base.statistics import front_of
+from cloudarena.optimizers.budget.moments import moments_of
 from cloudarena.scenarios.clusters import ClusterModel, Compositions
 from cloudarena.scenarios.clusters.policies.model.cluster_model import merge_fronts
 

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cloudarena.base.errors import SpecError
-from cloudarena.optimize.layers import front_of
+from cloudarena.base.statistics import front_of
 from cloudarena.scenarios.clusters import (
     ClusterModel,
     Compositions,

@@ -1,5 +1,8 @@
 """What holds in every run."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow.csv
 import pyarrow.parquet
@@ -337,3 +340,13 @@ def test_a_run_says_how_much_memory_it_needs():
     needed, why = streamed.memory_needs("full")
     assert needed > 50e9
     assert why == "record: full, requests: 1e+09"
+
+
+def test_a_spec_is_validated_without_numba_and_arrow():
+    code = (
+        "import sys, cloudarena\n"
+        "cloudarena.load('faas/urban-sensing')\n"
+        "print([name for name in ('numba', 'pyarrow', 'scipy') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

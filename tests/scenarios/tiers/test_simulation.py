@@ -264,3 +264,9 @@ def test_two_policies_serve_the_same_requests():
     both = served[0] & served[1]
     visits = [t["visits"].to_numpy()[both] for t in tables]
     assert (visits[0] == visits[1]).all()
+
+
+def test_the_rules_of_the_kernel_are_plain_numbers():
+    """Numba finds the type of anything else anew at every call, which takes longer than a step."""
+    rules = cloudarena.load("tiers/toy").start(0).world.rules
+    assert {type(value) for value in rules} <= {bool, int, float, np.uint64}

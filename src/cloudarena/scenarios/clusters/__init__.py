@@ -28,6 +28,7 @@ KIND = Kind(
     default_policy="mean-optimum",
     example="clusters/hfhc",
     toy="clusters/toy",
+    models={"shares": "policies.model.study:Shares"},
     small={"vms": 9, "workload.batches": 10, "workload.horizon_s": 300},
     plots=(
         Plot("Backlog at the begin of a stage", "stages", "begin_s", "backlog_tasks", "tasks"),

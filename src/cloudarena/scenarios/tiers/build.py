@@ -26,7 +26,8 @@ def build_world(scenario: TiersScenario, seed: int) -> World:
         rules=Rules(
             walk=scenario.routing.kind == "random_walk",
             weighted=scenario.balance == "weighted",
-            service=Service[scenario.service.upper().replace("-", "_")],
+            # A plain number: with a member of an enumeration every call would be typed slowly.
+            service=Service[scenario.service.upper().replace("-", "_")].value,
             variability=scenario.service_scv,
             end_s=scenario.duration_s,
             service_key=make_key(seed, "service"),

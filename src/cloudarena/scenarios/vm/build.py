@@ -36,7 +36,7 @@ def build_world(scenario: VmScenario, workload: VmWorkload, record: RecordLevel)
         memory=whole_millionths(memory),
         cores_limit=whole_millionths(cores * rates.cpu),
         memory_limit=whole_millionths(memory * rates.memory),
-        use_limit=100.0 * whole_millionths(cores * rates.utilisation),
+        use_limit=100.0 * whole_millionths(cores * rates.utilisation).astype(np.float64),
         idle_w=column([k.power.idle_w for k in kinds]),
         busy_w=column([k.power.busy_w for k in kinds]),
         curve_r=column([k.power.r for k in kinds]),

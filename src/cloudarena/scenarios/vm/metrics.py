@@ -119,7 +119,7 @@ def energy_kwh(run: VmRun) -> float:
 @metric(
     better="lower",
     highlight=True,
-    label="Energy per core-hour served",
+    label="Energy per core-hour served, kWh",
     unit="kWh",
     reward=lambda run: -_energy_per_core_hour(run, at_least_h=1.0),
 )
@@ -158,19 +158,19 @@ def profit_usd(run: VmRun) -> float:
     return income_usd(run) - energy_cost_usd(run)
 
 
-@metric()
+@metric(label="Ticks of oversubscribed machines")
 def oversubscribed_machine_ticks(run: VmRun) -> float:
     """Machines, summed over ticks, with more cores allocated than they have."""
     return _total(run, "oversubscribed")
 
 
-@metric(better="lower")
+@metric(better="lower", label="Ticks of overloaded machines")
 def overloaded_machine_ticks(run: VmRun) -> float:
     """Machines, summed over ticks, whose VMs use more cores than they have."""
     return _total(run, "overloaded_machines")
 
 
-@metric(better="lower")
+@metric(better="lower", label="Ticks of VMs on overloaded machines")
 def overloaded_vm_ticks(run: VmRun) -> float:
     """VMs on overloaded machines, summed over ticks."""
     return _total(run, "overloaded_vms")
@@ -188,7 +188,7 @@ def boots(run: VmRun) -> float:
     return _total(run, "boots")
 
 
-@metric(better="lower")
+@metric(better="lower", label="Wait for boots, ticks")
 def boot_wait_ticks(run: VmRun) -> float:
     """Ticks for which placed VMs waited for their machine's boot."""
     return _total(run, "boot_wait_ticks")
@@ -214,7 +214,7 @@ def mean_allocation(run: VmRun) -> float:
     return float(run.world.totals[0]["core_ticks"]) / 1e6 / _core_ticks(run)
 
 
-@metric()
+@metric(label="Empty machines, mean")
 def empty_machines_mean(run: VmRun) -> float:
     """Machines without a VM, on or off, averaged over ticks."""
     world = run.world
@@ -223,7 +223,7 @@ def empty_machines_mean(run: VmRun) -> float:
     return (_total(run, "empty_ticks") + int((now - since).sum())) / _ticks(run)
 
 
-@metric(better="lower")
+@metric(better="lower", label="Stranded cores, share")
 def stranded_cores_share(run: VmRun) -> float:
     """Free cores of machines into which the median VM does not fit, as a share of all cores.
 

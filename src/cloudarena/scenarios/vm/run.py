@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 import numba
 
@@ -26,7 +27,7 @@ class VmRun(KernelRun[VmDecision]):
 
     scenario: VmScenario
     world: World
-    kernel = kernel
+    kernel: ClassVar[ModuleType] = kernel
 
     def __init__(self, scenario: VmScenario, seed: int, record: RecordLevel) -> None:
         self.workload = scenario.load_workload(seed)

@@ -34,8 +34,6 @@ class WorkflowDecision:
     rng: np.random.Generator
     """The stream of the policy; the workload never draws from it."""
     _run: WorkflowRun = field(repr=False, compare=False)
-    _found: dict[str, Flags] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What was asked for before."""
 
     @property
     def workflow_id(self) -> Any:
@@ -45,9 +43,12 @@ class WorkflowDecision:
     @property
     def valid(self) -> Flags:
         """Which memory options each node allows: (nodes, options)."""
-        if "valid" not in self._found:
-            self._found["valid"] = read_only(self.allows(self.nodes.memory_options[None, :]))
-        return self._found["valid"]
+        parts = self._run.parts  # learning asks three times
+        if parts.get("decision") is not self:
+            parts["decision"] = self
+            parts["valid"] = read_only(self.allows(self.nodes.memory_options[None, :]))
+        valid: Flags = parts["valid"]
+        return valid
 
     def allows(self, memory: Ints) -> Flags:
         """Whether each node has so much memory, and would complete the function at all.

@@ -70,9 +70,8 @@ class WorkflowRun(KernelRun[WorkflowDecision]):
 
     def encode(self, action: Any) -> tuple[int, int, float]:
         """A node, MB, and the time until which the container is held back."""
-        if isinstance(action, (tuple, list)) and len(action) in (2, 3):
-            node, memory, *rest = action
-            (not_before,) = rest or (-math.inf,)
+        if isinstance(action, (tuple, list)) and 2 <= len(action) <= 3:
+            node, memory, not_before = action if len(action) == 3 else (*action, -math.inf)
             is_time = isinstance(not_before, (float, np.floating)) or is_whole(not_before)
             if is_whole(node) and is_whole(memory) and is_time:
                 return int(node), int(memory), float(not_before)

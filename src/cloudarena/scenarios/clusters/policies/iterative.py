@@ -19,9 +19,10 @@ import numpy as np
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_number, check_probability, check_whole
 from cloudarena.base.errors import check_choice
-from cloudarena.optimize import blind_pick_size
-from cloudarena.optimize.final_rules import choose
-from cloudarena.optimize.layers import first_in_order, front_of
+from cloudarena.base.statistics import front_of
+from cloudarena.optimizers import blind_pick_size
+from cloudarena.optimizers.ordinal.final_rules import choose
+from cloudarena.optimizers.ordinal.layers import first_in_order
 from cloudarena.scenarios.clusters.decision import UNTIL_DONE, ClustersDecision, Plan
 from cloudarena.scenarios.clusters.policies.book import POLICIES
 from cloudarena.scenarios.clusters.policies.model.cluster_model import ClusterModel, Estimator

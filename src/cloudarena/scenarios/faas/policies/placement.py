@@ -13,6 +13,7 @@ from numpy.random import Generator
 
 from cloudarena.base.arrays import locked
 from cloudarena.engine.compiled import compiled, lean
+from cloudarena.engine.ties import TIES, either
 from cloudarena.policies import Declared, Parameters
 from cloudarena.scenarios.faas.decision import FaasDecision, PlaceDecision
 from cloudarena.scenarios.faas.policies.book import FaasBook
@@ -27,8 +28,6 @@ MIX: dict[str, Declared] = {
     "contention": 1.0,
 }
 """The weight of each priority, in the order of the rows of scores."""
-TIES: dict[str, Declared] = {"ties": ("first", "random")}
-"""Which of several nodes that are equally good: that with the lowest number, or any."""
 KUBERNETES = (
     int(Priority.LEAST_REQUESTED),
     int(Priority.BALANCED_RESOURCES),
@@ -70,12 +69,6 @@ def best_by(nodes: Nodes, weights: Any) -> int:
         if total > most:
             best, most = node, total
     return best
-
-
-@compiled
-def either(best: int, other: int, equals: int, rng: Generator) -> int:
-    """One of so many equals, each with the same chance, when they are met one by one."""
-    return other if rng.integers(0, equals) == 0 else best
 
 
 @compiled

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from cloudarena.base.arrays import Floats, Ints, locked
-from cloudarena.engine.compiled import compiled, lean
+from cloudarena.engine.compiled import lean
 from cloudarena.engine.ties import TIES, either
 from cloudarena.policies import Parameters, PolicyBook
 from cloudarena.scenarios.jobs.decision import JobsDecision
@@ -272,19 +272,28 @@ def dominant_share(held: Ints, total: Ints, owner: int) -> float:
     return share
 
 
-@compiled
-def least_served(
-    tasks: Tasks, machines: Machines, owner: Ints, held: Ints, any_of_equals: float, rng: Generator
-) -> Start:
-    """One instance of the earliest fitting task of the owner with the least dominant share."""
+@lean
+def least_served(tasks: Tasks, machines: Machines, owner: Ints, held: Ints, draw: float) -> Start:
+    """One instance of the earliest fitting task of the owner with the least dominant share.
+
+    A draw from 0 to 1 takes one of all fitting tasks whose owners have as little; -1 the earliest.
+    """
     best, least, equals = -1, np.inf, 0
     for task in tasks.ready:
         share = dominant_share(held, machines.total, owner[task])
         if share < least and can_start(tasks, machines, task):
             best, least, equals = task, share, 1
-        elif any_of_equals and share == least and can_start(tasks, machines, task):
+        elif draw >= 0 and share == least and can_start(tasks, machines, task):
             equals += 1
-            best = either(best, task, equals, rng)
+    skip = int(draw * equals)
+    if skip > 0:
+        for task in tasks.ready:
+            is_equal = dominant_share(held, machines.total, owner[task]) == least
+            if is_equal and can_start(tasks, machines, task):
+                if skip == 0:
+                    best = task
+                    break
+                skip -= 1
     return best, first_machine(tasks, machines, best), 1
 
 
@@ -295,13 +304,15 @@ def drf(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Star
     One instance of its earliest task that fits, to the lowest-numbered machine with room. A job
     of which nothing fits is passed over (Ghodsi et al., "Dominant resource fairness", NSDI 2011).
     """
-    return least_served(tasks, machines, tasks.job, tasks.job_held, p.ties, rng)
+    draw = rng.random() if p.ties else -1.0
+    return least_served(tasks, machines, tasks.job, tasks.job_held, draw)
 
 
 @POLICIES.register("drf-users", parameters=TIES)
 def drf_users(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The user with the least dominant share goes next (dominant-resource fairness)."""
-    return least_served(tasks, machines, tasks.user, tasks.user_held, p.ties, rng)
+    draw = rng.random() if p.ties else -1.0
+    return least_served(tasks, machines, tasks.user, tasks.user_held, draw)
 
 
 def idle(decision: JobsDecision) -> tuple[int, int] | None:

@@ -12,7 +12,8 @@ from numpy.random import Generator
 
 from cloudarena.base.arrays import locked
 from cloudarena.engine.compiled import compiled
-from cloudarena.policies import Declared, Parameters, PolicyBook
+from cloudarena.engine.ties import TIES, either
+from cloudarena.policies import Parameters, PolicyBook
 from cloudarena.scenarios.vm.decision import VmDecision
 from cloudarena.scenarios.vm.replay import Replay
 from cloudarena.scenarios.vm.state import (
@@ -42,14 +43,6 @@ def postpone(delays: int) -> int:
 
 
 WAIT = REFUSE - 1
-TIES: dict[str, Declared] = {"ties": ("first", "random")}
-"""Which of several machines that are equally good: that with the lowest number, or any."""
-
-
-@compiled
-def either(best: int, other: int, equals: int, rng: Generator) -> int:
-    """One of so many equals, each with the same chance, when they are met one by one."""
-    return other if rng.integers(0, equals) == 0 else best
 
 
 @POLICIES.register("random")

@@ -13,7 +13,8 @@ from numpy.random import Generator
 from cloudarena.base.arrays import locked
 from cloudarena.engine.compiled import lean, plain
 from cloudarena.engine.leases import HOUR_S, periods_needed
-from cloudarena.policies import Declared, Parameters, PolicyBook
+from cloudarena.engine.ties import TIES
+from cloudarena.policies import Parameters, PolicyBook
 from cloudarena.scenarios.workflow.decision import WorkflowDecision
 from cloudarena.scenarios.workflow.kernel import finish_forecast
 from cloudarena.scenarios.workflow.replay import Replay
@@ -39,12 +40,8 @@ def shown() -> tuple[Nodes, Function]:
 POLICIES = PolicyBook("workflow", shown, returns=2)
 POLICIES.replay(Replay)
 
-TIES: dict[str, Declared] = {"ties": ("first", "random")}
-"""Which of several nodes that are equally good: that with the lowest number, or any.
-
-Helpers take a ``draw`` from 0 to 1 for it, since code that counts no references cannot take a
-Generator from Python; with 0 they take the first.
-"""
+# Where several nodes are equally good, helpers take a ``draw`` from 0 to 1, since code that counts
+# no references cannot take a Generator from Python; with 0 they take the first.
 
 
 @plain

@@ -1,6 +1,6 @@
 """The closed-form model of VM clusters, by which policies judge shares without simulating them.
 
-``ClusterModel`` is the model as a problem of ``cloudarena.optimize``, ``Compositions`` are all
+``ClusterModel`` is the model as a problem of ``cloudarena.optimizers``, ``Compositions`` are all
 shares there are, ``designed_sample`` takes some of too many, and ``stages`` says where stages begin
 and end.
 """

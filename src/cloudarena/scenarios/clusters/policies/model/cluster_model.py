@@ -22,11 +22,12 @@ from numpy.typing import ArrayLike
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_number, check_table, check_vector
 from cloudarena.base.errors import SpecError, check_choice
+from cloudarena.base.statistics import front_of
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.streams import stream
-from cloudarena.optimize.layers import front_of
-from cloudarena.optimize.moments import Moments
-from cloudarena.optimize.problem import Encoding, Objective, Problem
+from cloudarena.optimizers.budget.moments import Moments
+from cloudarena.optimizers.problem import Objective, Problem
+from cloudarena.optimizers.spaces.encoding import Encoding
 from cloudarena.scenarios.clusters.policies.model.compositions import Compositions
 
 Estimator = Literal["mean_of_max", "plug_in"]

@@ -20,7 +20,7 @@ from cloudarena.base.checks import check_whole
 from cloudarena.base.errors import SpecError
 from cloudarena.engine.compiled import lean
 from cloudarena.engine.streams import stream
-from cloudarena.optimize.problem import Encoding
+from cloudarena.optimizers.spaces.encoding import Encoding
 
 MOST_NUMBERED = 2**63 - 1
 BLOCK_DRAWS = 2**22

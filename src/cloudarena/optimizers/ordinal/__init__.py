@@ -1,0 +1,1 @@
+"""What methods by order stand on: layers, screening, margins, final rules."""

@@ -1,0 +1,1 @@
+"""What is on the page of each thing that is measured: a module for each, with ``make_sheet``."""

@@ -1,0 +1,107 @@
+"""The closed-form model of VM clusters as a study: which share of the VMs each class has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from cloudarena.contract import Model, Spec
+from cloudarena.optimizers.problem import Objective
+from cloudarena.scenarios.clusters.policies.model.cluster_model import (
+    EXAMPLE_MEMORY,
+    EXAMPLE_SECONDS,
+    LIGO_TASKS,
+    ClusterModel,
+)
+from cloudarena.scenarios.clusters.policies.model.compositions import Compositions
+from cloudarena.scenarios.clusters.policies.model.large_spaces import designed_sample
+
+Amount = Annotated[float, Field(gt=0, le=1e9)]
+
+
+class ShareSample(Spec):
+    """Shares of a space too large to try each: near the front of the mean model, and uniform."""
+
+    hops: int = Field(1, ge=0, le=3)
+    uniform: int = Field(1000, ge=0, le=1_000_000)
+
+
+class Shares(Model):
+    """The closed-form model of VM clusters; ``cloudarena.scenarios.clusters.ClusterModel``."""
+
+    objectives: ClassVar[tuple[Objective, ...]] = ClusterModel.objectives
+    hint: ClassVar[str] = (
+        "To search shares of the VMs, write them into a study, as in `shares: {vms: 20, "
+        "tasks: [300, 90], seconds: [2, 5], memory: [80, 220]}`: docs/optimize-shares.md."
+    )
+
+    vms: int = Field(ge=1, le=100_000)
+    names: tuple[str, ...] = ()
+    """Of the classes, for the spec of the winner; they are numbered by default."""
+    tasks: tuple[Amount, ...] = Field(LIGO_TASKS, min_length=1, max_length=1000)
+    seconds: tuple[Amount, ...] = EXAMPLE_SECONDS
+    memory: tuple[Amount, ...] = EXAMPLE_MEMORY
+    """Mean memory of a VM of each class, in MB."""
+    variation: float = Field(0.3, ge=0, le=10)
+    allow_idle: bool = False
+    sample: ShareSample | None = None
+
+    @model_validator(mode="after")
+    def _one_name_each(self) -> Shares:
+        if self.names and len(set(self.names)) != len(self.tasks):
+            raise PydanticCustomError(
+                "not_allowed",
+                f"names: {len(self.names)} names are not allowed: {len(self.tasks)}, "
+                "another for each class",
+            )
+        return self
+
+    def problem(self, seed: int) -> ClusterModel:
+        """The model as a problem."""
+        space = Compositions(self.vms, len(self.tasks), self.allow_idle)
+        whole = ClusterModel(space, self.tasks, self.seconds, self.memory, self.variation, seed)
+        if self.sample is None:
+            return whole
+        hops, uniform = self.sample.hops, self.sample.uniform
+        some = designed_sample(space, whole.load, whole.memory, hops, uniform, seed)
+        return ClusterModel(some, self.tasks, self.seconds, self.memory, self.variation, seed)
+
+    def plain(self, design: Sequence[int]) -> dict[str, Any]:
+        """The VMs of each class."""
+        return {"share": list(design)}
+
+    def spec_of(self, design: Sequence[int]) -> dict[str, Any]:
+        """The clusters scenario whose run is a replication of this share in the model.
+
+        One batch holds all tasks, and a batch draws one task time and one memory for each class, as
+        a replication of the model does. A spec has whole tasks: parts of a task are rounded up, and
+        the task time is shortened so that the work of the class stays what it is.
+        """
+        whole = [math.ceil(count) for count in self.tasks]
+        names = self.names or [f"class-{number + 1}" for number in range(len(self.tasks))]
+        classes = [
+            {
+                "name": one,
+                "seconds": {
+                    "kind": "gamma",
+                    "mean": mean * count / rounded,
+                    "cv": self.variation,
+                },
+                "memory_mb": {"kind": "gamma", "mean": memory, "cv": self.variation},
+            }
+            for one, mean, count, rounded, memory in zip(
+                names, self.seconds, self.tasks, whole, self.memory, strict=True
+            )
+        ]
+        return {
+            "scenario": "clusters",
+            "vms": self.vms,
+            "allow_idle": self.allow_idle,
+            "classes": classes,
+            "workload": {"source": "inline", "batches": [{"time_s": 0.0, "tasks": whole}]},
+            "policy": f"fixed:shares={'-'.join(map(str, design))}",
+        }
