@@ -13,8 +13,9 @@ from cloudarena.contract.kind import Kind
 from cloudarena.contract.scenario import Scenario
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.clusters import KIND
-from cloudarena.scenarios.clusters.sources import Distribution, Inline, Workload
+from cloudarena.scenarios.clusters.sources import Distribution, Workload
 from cloudarena.workloads.clusters.batches import MOST_SECONDS, Batches
+from cloudarena.workloads.clusters.inline import Inline
 
 MOST_VMS = 100_000
 

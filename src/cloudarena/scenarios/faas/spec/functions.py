@@ -11,9 +11,10 @@ from cloudarena.base.errors import SpecError, nearest
 from cloudarena.contract.spec import Spec
 from cloudarena.engine import distributions
 from cloudarena.engine.distributions import Law
-from cloudarena.scenarios.faas.sources import NoRequests, Requests
+from cloudarena.scenarios.faas.sources import Requests
 from cloudarena.workloads.faas.devices import DEVICES, Accelerator
 from cloudarena.workloads.faas.functions import FUNCTIONS
+from cloudarena.workloads.faas.profiles import NoRequests
 
 IDLE = "idle"
 """The row, in a table of functions, of what no function has used."""

@@ -14,10 +14,11 @@ from cloudarena.contract.kind import Kind
 from cloudarena.contract.scenario import Scenario
 from cloudarena.contract.source import load_workload
 from cloudarena.scenarios.jobs import KIND
-from cloudarena.scenarios.jobs.sources import GIVEN, Inline, Workload
+from cloudarena.scenarios.jobs.sources import GIVEN, Workload
 from cloudarena.scenarios.jobs.spec.checks import check_fits
 from cloudarena.scenarios.jobs.spec.machines import MOST_MACHINES, Failures, MachineType
 from cloudarena.workloads.jobs.columns import LONGEST_TIME, JobWorkload
+from cloudarena.workloads.jobs.inline import Inline
 
 
 class JobsScenario(Scenario):
