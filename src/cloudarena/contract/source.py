@@ -158,11 +158,6 @@ def sources_of(union: Any) -> tuple[type[Source], ...]:
     return tuple(get_args(get_args(union)[0]))
 
 
-def source_names(union: Any) -> tuple[str, ...]:
-    """The names of the sources in an annotated union."""
-    return tuple(name for source in sources_of(union) for name in source.names())
-
-
 def load_workload(source: Any, seed: int, *others: float) -> Any:
     """The work of a source under a seed. The last one is kept, for the next policy on it.
 
