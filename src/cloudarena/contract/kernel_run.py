@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from cloudarena.base.arrays import is_whole
 from cloudarena.base.errors import CloudarenaError, InvalidAction
+from cloudarena.base.notices import tell
+from cloudarena.contract.kind import Kind
 from cloudarena.contract.result import RecordLevel
 from cloudarena.contract.run import DecisionT, Run
 from cloudarena.contract.scenario import Scenario
@@ -118,7 +120,7 @@ class KernelRun(Run[DecisionT]):
         self.prepare(policy)
         types = tuple(numba.typeof(part) for part in (self.world, *self.shown()))
         signatures = self.scenario.kind.policies.signatures()
-        run_on = _compiled_play(self.kernel.play, types, signatures)
+        run_on = _compiled_play(self.kernel.play, types, signatures, self.scenario.kind)
         raised: BaseException | None = None
         status = DECIDE
         try:
@@ -187,13 +189,19 @@ class _PolicyRaised(Exception):
 
 @cache
 def _compiled_play(
-    play: Callable[..., Any], state: tuple[Any, ...], policies: tuple[Any, ...]
+    play: Callable[..., Any], state: tuple[Any, ...], policies: tuple[Any, ...], kind: Kind
 ) -> Any:
     """The kernel for a whole run, compiled for policies as first-class functions."""
+
+    def before() -> None:
+        seconds = f", about {kind.compile_s:g} s" if kind.compile_s else ""
+        tell(f"compiling {kind.name} (once{seconds}) ...")
+
     functions = [_function_type(policy) for policy in policies]
     flag, (values, rng) = numba.int64[::1], policies[0].args[-2:]
     values = [values] * len(policies)
-    return compiled_as(play, numba.int64(*state, flag, *values, *functions, rng), nogil=True)
+    signature = numba.int64(*state, flag, *values, *functions, rng)
+    return compiled_as(play, signature, before, nogil=True)
 
 
 def _function_type(signature: Any) -> Any:

@@ -68,6 +68,8 @@ class Kind:
     """Closed-form models that a study may search instead of simulating: the key that users write,
     and the class, as in ``policies.model.study:Shares``."""
 
+    compile_s: float = 0.0
+    """How long its first run compiles, as far as one knows; 0 where that is not worth a word."""
     own_metrics: tuple[Metric, ...] = ()
     """What a user measures besides."""
 

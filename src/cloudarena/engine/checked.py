@@ -241,11 +241,6 @@ def _only_calls(code: types.CodeType, name: str) -> bool:
 class _SafeCache(ReachCache):
     """Keeps only machine code in which there is no way around the checks."""
 
-    def holds(self, dispatcher: Any, arguments: Any) -> bool:
-        """Whether there is machine code on the disk for arguments."""
-        key = self._index_key(arguments, dispatcher.targetctx.codegen())
-        return key in self._cache_file._load_index()
-
     def save_overload(self, signature: Any, data: Any) -> None:
         """Keeps what was compiled just now, or raises CannotCompile."""
         if not _is_of_package(self._py_func):

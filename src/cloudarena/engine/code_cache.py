@@ -102,6 +102,11 @@ class ReachCache(FunctionCache):
             )
         return self._opened
 
+    def holds(self, dispatcher: Any, arguments: Any) -> bool:
+        """Whether there is machine code on the disk for arguments."""
+        key = self._index_key(arguments, dispatcher.targetctx.codegen())
+        return key in self._cache_file._load_index()
+
     def _load_overload(self, signature: Any, target_context: Any) -> Any:
         data = super()._load_overload(signature, target_context)
         if data is not None:

@@ -80,13 +80,27 @@ def part_of_caller(function: Callable[..., Any]) -> Any:
     return numba.njit(forceinline=True, **NO_WRAPPERS)(function)
 
 
-def compiled_as(function: Callable[..., Any], signature: Any, **options: Any) -> Any:
+def compiled_as(
+    function: Callable[..., Any],
+    signature: Any,
+    before: Callable[[], None] | None = None,
+    **options: Any,
+) -> Any:
     """Compiles a function for one signature, now, or takes it from the cache.
+
+    Args:
+        function: what is compiled.
+        signature: the types of its arguments and of what it returns.
+        before: is called if it must be compiled, which may take long.
+        options: of Numba.
 
     A kernel that takes a policy needs this: only with an explicit signature is the policy a
     ``FunctionType``, which caches across processes.
     """
-    return settled(_cached(function, **options), signature)
+    dispatcher = _cached(function, **options)
+    if before is not None and not dispatcher._cache.holds(dispatcher, signature):
+        before()
+    return settled(dispatcher, signature)
 
 
 def settled(dispatcher: Any, signature: Any) -> Any:

@@ -22,6 +22,7 @@ KIND = Kind(
     description="where replicas of functions run, at the edge and in the cloud, and how many",
     unit_of_work="requests",
     headline="energy_j_per_invocation",
+    compile_s=50,
     default_policy="spec",
     example="faas/edge-energy",
     toy="faas/toy",

@@ -26,6 +26,7 @@ KIND = Kind(
     description="which machine runs which task of batch jobs and DAGs",
     unit_of_work="jobs",
     headline="completion_mean_s",
+    compile_s=22,
     default_policy="first-fit",
     example="jobs/alibaba-like-10",
     toy="jobs/toy",

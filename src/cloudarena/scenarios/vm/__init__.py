@@ -23,6 +23,7 @@ KIND = Kind(
     description="which machine takes a VM: a month of a data centre, energy, oversubscription",
     unit_of_work="VMs",
     headline="profit_usd",
+    compile_s=12,
     default_policy="best-fit",
     example="vm/azure-like-10k",
     toy="vm/toy",

@@ -23,6 +23,7 @@ KIND = Kind(
     description="where serverless workflow functions run on NUMA servers rented by the hour",
     unit_of_work="workflows",
     headline="weighted_cost",
+    compile_s=28,
     default_policy="earliest-finish",
     example="workflow/demo",
     toy="workflow/toy",
