@@ -17,6 +17,7 @@ from cloudarena.base.measures import AtLeast
 from cloudarena.contract import Result
 from cloudarena.scenarios.jobs import POLICIES
 from cloudarena.scenarios.jobs.policies import ConservativeBackfilling
+from cloudarena.scenarios.jobs.policies.mapping import moved_to_fit
 
 from . import reference
 from .cases import Spec, specs
@@ -229,6 +230,13 @@ def test_every_run_under_a_compiled_policy_is_sound(spec: Spec, name: str, seed:
 )
 def test_every_run_under_a_mapping_heuristic_is_sound(spec: Spec, name: str, seed: int) -> None:
     check_all(spec, name, seed)
+
+
+def test_a_search_that_begins_at_random_ends_where_everything_fits() -> None:
+    possible = np.array([[False, True, False], [True, True, True], [False, True, True]])
+    times = np.where(possible, 1.0, 1e6)
+    fixed = moved_to_fit(np.array([0, 1, 0]), times, possible, np.zeros(3))
+    assert fixed.tolist() == [1, 1, 2]  # who fits stays; the others go where they end first
 
 
 @pytest.mark.slow

@@ -104,7 +104,8 @@ class BatchMapping:
                 # Far longer than anywhere else where it cannot run.
                 never = 1e3 * times.max() * len(times) + ready.max()
                 times = np.where(possible, times, never)
-                assignment = map_tasks(times, self._heuristic, self._seed, ready).assignment
+                found = map_tasks(times, self._heuristic, self._seed, ready).assignment
+                assignment = moved_to_fit(found, times, possible, ready)
         self._lists = []
         for machine in range(len(machines.up)):
             mine = each[assignment == machine]
@@ -129,6 +130,25 @@ def first_ready(times: Floats, possible: Flags, ready: Floats) -> Ints:
         assignment[number] = machine
         ready[machine] += row[machine]
     return assignment
+
+
+def moved_to_fit(assignment: Ints, times: Floats, possible: Flags, ready: Floats) -> Ints:
+    """A mapping in which every instance can run where it is.
+
+    A search that begins at random may end with one that cannot: it goes to the machine on which it
+    would end first.
+    """
+    wrong = np.flatnonzero(~possible[np.arange(len(assignment)), assignment])
+    if len(wrong) == 0:
+        return assignment
+    fixed, finish = assignment.copy(), ready.copy()
+    right = np.setdiff1d(np.arange(len(assignment)), wrong)
+    np.add.at(finish, assignment[right], times[right, assignment[right]])
+    for one in wrong:
+        machine = int(np.argmin(np.where(possible[one], finish + times[one], np.inf)))
+        fixed[one] = machine
+        finish[machine] += times[one, machine]
+    return fixed
 
 
 def busy_times(tasks: Tasks, machines: Machines) -> Floats:
