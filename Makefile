@@ -13,7 +13,7 @@ test: .venv/dev
 
 # Tests that compile little: the edit-test loop.
 fast: .venv/dev
-	$(BIN)/python -m pytest -n auto tests/base tests/cli/test_commands.py tests/experiments/test_verdicts.py \
+	$(BIN)/python -m pytest -n auto tests/experiments/test_verdicts.py \
 	  tests/experiments/test_service.py tests/optimizers tests/queueing tests/mapping tests/report tests/workloads
 
 # Stores what the examples print.
