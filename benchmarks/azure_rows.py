@@ -11,72 +11,21 @@ seeds with 95 % intervals. ``--neighbours`` shows other sizes of machines.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
-
-import cloudarena
 from benchmarks.mapping import markdown
 from cloudarena.base.files import write_text
-from cloudarena.experiments.compare import interval
-
-SCENARIO = {"10k": "vm/azure-like-10k", "336k": "vm/azure-like-336k"}
-POLICIES = ("random", "best-fit")
-MEMORY_GB = {16: 112.0, 32: 128.0}
-ALLOCATED_WITHIN, COMPLETED_WITHIN = 0.10, 0.03
-progress = Console(stderr=True)
-
-
-class Published(NamedTuple):
-    """A row of the document."""
-
-    vms: str
-    cores: int
-    policy: str
-    requests: int
-    allocated: int
-    completed: int
-
-
-PUBLISHED = (
-    Published("10k", 32, "random", 10_000, 9_850, 9_030),
-    Published("10k", 32, "best-fit", 10_000, 10_000, 9_180),
-    Published("10k", 16, "random", 10_000, 8_011, 7_411),
-    Published("10k", 16, "best-fit", 10_000, 7_917, 7_313),
-    Published("336k", 32, "random", 335_985, 176_468, 165_715),
-    Published("336k", 32, "best-fit", 335_985, 171_044, 160_495),
-    Published("336k", 16, "random", 335_985, 92_885, 87_153),
-    Published("336k", 16, "best-fit", 335_985, 92_263, 86_600),
+from cloudarena.base.statistics import interval
+from cloudarena.reproduce.azure_rows import (
+    ALLOCATED_WITHIN,
+    COMPLETED_WITHIN,
+    POLICIES,
+    PUBLISHED,
+    SCENARIO,
+    Counts,
+    run_rows,
 )
-
-Counts = dict[tuple[str, int, str], NDArray[np.float64]]
-"""By VMs, cores and policy: allocated and completed, a row for each seed."""
-
-
-def run_rows(
-    rows: Iterable[tuple[str, int, str]],
-    seeds: Sequence[int],
-    memory_gb: Mapping[int, float] = MEMORY_GB,
-) -> Counts:
-    """Runs settings on the same seeds; the VMs of a seed are drawn once."""
-    wanted = list(dict.fromkeys(rows))
-    counts: dict[tuple[str, int, str], list[tuple[float, float]]] = {row: [] for row in wanted}
-    for vms in dict.fromkeys(vms for vms, _, _ in wanted):
-        for seed in seeds:
-            progress.print(f"{vms}, seed {seed}", style="dim", highlight=False)
-            for row in wanted:
-                if row[0] == vms:
-                    _, cores, policy = row
-                    size = {"cores": cores, "memory_gb": memory_gb[cores]}
-                    changes = {f"machines[0].{name}": value for name, value in size.items()}
-                    scenario = cloudarena.load(SCENARIO[vms], changes)
-                    run = cloudarena.simulate(scenario, policy, seed=seed, record="none")
-                    counts[row].append((run.metrics["allocated"], run.metrics["completed"]))
-    return {row: np.array(values) for row, values in counts.items()}
 
 
 def beside(counts: Counts) -> list[list[str]]:

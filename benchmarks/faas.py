@@ -21,7 +21,7 @@ from rich.console import Console
 import cloudarena
 from benchmarks import faas_fixed_on_simpy, faas_on_simpy
 from cloudarena.engine.hashing import make_key, name_key, uniform
-from cloudarena.engine.laws import draw_all, make_laws
+from cloudarena.engine.variates import draw_all, make_distributions
 from cloudarena.experiments.compare import interval
 
 FUNCTIONS = 4
@@ -32,7 +32,7 @@ RATE, MEAN_WARM_S, MEAN_COLD_S = 0.9, 1.991, 2.244
 
 def many_requests(seconds: float) -> Any:
     """Four functions with five replicas each on ten NUCs."""
-    image = {"execution": {"law": "exponential", "mean_s": 0.5}, "use": {"cpu": 0.05}}
+    image = {"execution": {"distribution": "exponential", "mean_s": 0.5}, "use": {"cpu": 0.05}}
     functions = [
         {
             "name": f"f{k}",
@@ -77,9 +77,12 @@ def starts_of(run: Any, f: int) -> list[list[float]]:
     """How long containers of a function take to start, by device and the order of replicas."""
     row, shares = run.world.functions[f], uniforms(run, "start", f, MOST_REPLICAS)
     if not np.isnan(row["start_s"]):
-        return [[float(row["start_s"])] * MOST_REPLICAS] * len(run.ground.types)
-    laws = run.world.fits[row["first_variant"]]["start_law"]
-    return [draw_all(run.world.laws, law, shares).tolist() for law in laws]
+        return [[float(row["start_s"])] * MOST_REPLICAS] * len(run.infrastructure.types)
+    distributions = run.world.fits[row["first_variant"]]["start_distribution"]
+    return [
+        draw_all(run.world.distributions, distribution, shares).tolist()
+        for distribution in distributions
+    ]
 
 
 def functions_on_simpy(run: Any) -> list[faas_on_simpy.Function]:
@@ -89,7 +92,7 @@ def functions_on_simpy(run: Any) -> list[faas_on_simpy.Function]:
         shares, images = shares_of(run, f), []
         for v in range(row["first_variant"], row["end_variant"]):
             variant, fits = world.variants[v], world.fits[v]
-            runs = fits["law"] >= 0
+            runs = fits["distribution"] >= 0
             images.append(
                 faas_on_simpy.Image(
                     *(int(variant[name]) for name in ("cpu", "memory", "accelerator")),
@@ -103,7 +106,9 @@ def functions_on_simpy(run: Any) -> list[faas_on_simpy.Function]:
                     cold_claims=fits["cold_claim"].tolist(),
                     mean_s=fits["mean_s"].tolist(),
                     times=[
-                        draw_all(world.laws, fit["law"], shares).tolist() if run else []
+                        draw_all(world.distributions, fit["distribution"], shares).tolist()
+                        if run
+                        else []
                         for fit, run in zip(fits, runs, strict=True)
                     ],
                 )
@@ -125,8 +130,8 @@ class OnSimPy(NamedTuple):
 
 def fixed_on_simpy(run: Any) -> OnSimPy:
     """Fixed replicas, in the least that does it."""
-    law = make_laws([run.scenario.functions[0].image.execution.made()])
-    times = [draw_all(law, 0, shares_of(run, f)).tolist() for f in range(FUNCTIONS)]
+    distribution = make_distributions([run.scenario.functions[0].image.execution.made()])
+    times = [draw_all(distribution, 0, shares_of(run, f)).tolist() for f in range(FUNCTIONS)]
     begin = time.process_time()
     responses, energy = faas_fixed_on_simpy.simulate(run, times)
     return OnSimPy(time.process_time() - begin, responses, energy)

@@ -34,7 +34,7 @@ def simulate(run: FaasRun, times: list[list[float]]) -> tuple[list[float], float
     from cloudarena.workloads.faas.devices import DEVICES
 
     env, scenario = simpy.Environment(), run.scenario
-    nodes = [Node(env, DEVICES[name]) for name in run.ground.devices]
+    nodes = [Node(env, DEVICES[name]) for name in run.infrastructure.devices]
     replicas: list[list[tuple[simpy.Resource, Node]]] = []
     for function in scenario.functions:
         image = function.image

@@ -95,7 +95,7 @@ class Cluster:
         self.machines = machines
         self.jobs = jobs
         self.ready: list[Task] = []
-        """Tasks with instances that may start and have not, in order of number."""
+        """Tasks with instances that may start and have not, in order of index."""
         self.changed = self.env.event()
         """Wakes the scheduler."""
         self.schedule: list[tuple[int, int, int, float, float]] = []

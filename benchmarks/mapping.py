@@ -19,9 +19,8 @@ from rich.console import Console
 
 from cloudarena.base.files import write_text
 from cloudarena.mapping import CLASSES, HEURISTICS, generate_etc, map_tasks
+from cloudarena.reproduce.braun import BASE, MACHINES, TASKS, makespans
 
-BASE = "ga"
-TASKS, MACHINES = 512, 16
 SPEED_CLASSES = ("consistent-high-high", "consistent-low-low", "inconsistent-high-high")
 SMALL_REPEATS, LARGE_REPEATS = 5, 2
 LARGE_TASKS, LARGE_MACHINES = 10_000, 100
@@ -32,13 +31,8 @@ progress = Console(stderr=True)
 
 def relative_makespans(name: str, matrices: int) -> dict[str, list[float]]:
     """Each heuristic's makespan over that of the genetic algorithm, matrix by matrix."""
-    ratios: dict[str, list[float]] = {heuristic: [] for heuristic in HEURISTICS}
-    for seed in range(matrices):
-        etc = generate_etc(name, TASKS, MACHINES, seed).times
-        makespans = {heuristic: map_tasks(etc, heuristic, seed).makespan for heuristic in ratios}
-        for heuristic, makespan in makespans.items():
-            ratios[heuristic].append(makespan / makespans[BASE])
-    return ratios
+    found = makespans(name, tuple(HEURISTICS), matrices)
+    return {heuristic: (found[heuristic] / found[BASE]).tolist() for heuristic in HEURISTICS}
 
 
 def cpu_milliseconds(etc: np.ndarray, heuristic: str, repeats: int) -> float:

@@ -10,6 +10,12 @@ the shares of 20 VMs over 7 classes, and at which cost.
 ``python -m benchmarks.optimize claims [--runs 200] [--out FILE]``: how often what each method
 claims comes true, on problems whose truth is known (``optimize_claims.py``).
 
+``python -m benchmarks.optimize limits [--runs 200] [--out FILE]``: the same of claims about limits
+(``optimize_limits.py``).
+
+``python -m benchmarks.optimize search [--runs 200] [--out FILE]``: the same of what searches claim
+of their finalists (``optimize_search.py``); set OPENBLAS_NUM_THREADS=1.
+
 ``python -m benchmarks.optimize cost [--runs 100] [--out FILE]``: how many designs LOS selects for
 that, and how often it is right.
 
@@ -36,6 +42,9 @@ from rich.console import Console
 
 from benchmarks.mapping import markdown
 from benchmarks.optimize_claims import HEADER, claim_rows, cost_header, cost_rows
+from benchmarks.optimize_limits import HEADER as LIMITS_HEADER
+from benchmarks.optimize_limits import limit_rows
+from benchmarks.optimize_search import search_rows
 from benchmarks.optimize_simulation import STUDIED, simulation
 from cloudarena.base.files import write_text
 from cloudarena.base.statistics import front_of
@@ -197,7 +206,7 @@ def methods(runs: int) -> str:
         "los, k = 1": by_first(los),
         "los, k = 1, within 5 %": by_first(los, within="5%"),
         f"los, k = {half}": by_first(los, at_least=half),
-        f"los, k = {half}, first look of 50": by_first(los, at_least=half, rough=50),
+        f"los, k = {half}, screening stage of 50": by_first(los, at_least=half, rough=50),
     }
     rows = []
     for name, method in tried.items():
@@ -289,7 +298,8 @@ def shown(seconds: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument(
-        "what", choices=("speed", "methods", "claims", "cost", "metrics", "simulation")
+        "what",
+        choices=("speed", "methods", "claims", "limits", "search", "cost", "metrics", "simulation"),
     )
     parser.add_argument("--spec", default=STUDIED, help="the scenario, for simulation")
     parser.add_argument("--designs", type=int, default=100, help="of its 400, there")
@@ -305,6 +315,8 @@ def main() -> None:
         "speed": speed,
         "methods": lambda: methods(arguments.runs),
         "claims": lambda: claims(arguments.runs),
+        "limits": lambda: markdown(LIMITS_HEADER, limit_rows(arguments.runs, _watch)),
+        "search": lambda: markdown(HEADER, search_rows(arguments.runs, _watch)),
         "cost": lambda: cost(arguments.runs),
         "metrics": lambda: metrics(arguments.runs),
         "simulation": lambda: simulation(

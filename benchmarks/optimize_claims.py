@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.optimize claims [--runs 200] [--out FILE]``. A cell is a truth (normal,
 uniform, exponential, two-point, a smooth surface), a level of noise, and whether designs err
-independently or mostly together. In each run the truth is drawn anew. A claim holds in a cell if
+independently or mostly together. In each run the truth is drawn again. A claim holds in a cell if
 the share of runs in which it comes true is not below the mean claim by more than two standard
 errors. The table has the means over the cells of a truth, and the worst cell.
 
@@ -12,7 +12,7 @@ errors. The table has the means over the cells of a truth, and the worst cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,11 +188,16 @@ class Record(NamedTuple):
 
 def records(cell: Cell, runs: int, first_seed: int = 0) -> dict[str, Record]:
     """What is claimed in a cell, by the name of the claim."""
-    outcomes: dict[str, list[Outcome]] = {}
     trial: Trial = with_one if cell.objectives == 1 else with_two
-    for seed in range(first_seed, first_seed + runs):
-        for name, one in trial(problem_of(cell, seed), seed):
-            outcomes.setdefault(name, []).append(one)
+    seeds = range(first_seed, first_seed + runs)
+    return recorded(one for seed in seeds for one in trial(problem_of(cell, seed), seed))
+
+
+def recorded(tried: Iterable[tuple[str, Outcome]]) -> dict[str, Record]:
+    """The records of outcomes, by the name of the claim."""
+    outcomes: dict[str, list[Outcome]] = {}
+    for name, one in tried:
+        outcomes.setdefault(name, []).append(one)
     return {
         name: Record(*(float(np.mean(column)) for column in zip(*some, strict=True)), len(some))
         for name, some in outcomes.items()
@@ -208,17 +213,21 @@ def claim_rows(runs: int, watch: Callable[[str], None]) -> list[list[str]]:
             watch(" ".join(map(str, cell)))
             for name, record in records(cell, runs).items():
                 tried.setdefault(name, {})[cell] = record
-        for name, by_cell in tried.items():
-            row = [f"{objectives}", name]
-            for truth in TRUTHS:
-                some = [record for cell, record in by_cell.items() if cell.truth == truth]
-                claim, share = (np.mean([one[k] for one in some]) for k in (0, 1))
-                row.append(f"{claim:.2f} → {share:.2f}")
-            worst, record = max(by_cell.items(), key=lambda item: item[1].errors_below)
-            how = f"{record.claim:.3f} → {record.share:.3f} ({record.errors_below:+.1f})"
-            words = f"{worst.truth}, {worst.noise:g}, {worst.common_share:.0%} common"
-            rows.append([*row, f"{how}: {words}"])
+        rows += [[f"{objectives}", name, *claim_cells(by_cell)] for name, by_cell in tried.items()]
     return rows
+
+
+def claim_cells(by_cell: Mapping[Cell, Record]) -> list[str]:
+    """Claimed and true by truth, and the worst cell."""
+    row = []
+    for truth in TRUTHS:
+        some = [record for cell, record in by_cell.items() if cell.truth == truth]
+        claim, share = (np.mean([one[k] for one in some]) for k in (0, 1))
+        row.append(f"{claim:.2f} → {share:.2f}")
+    worst, record = max(by_cell.items(), key=lambda item: item[1].errors_below)
+    how = f"{record.claim:.3f} → {record.share:.3f} ({record.errors_below:+.1f})"
+    words = f"{worst.truth}, {worst.noise:g}, {worst.common_share:.0%} common"
+    return [*row, f"{how}: {words}"]
 
 
 HEADER = ["objectives", "claim", *TRUTHS, "worst cell"]

@@ -1,8 +1,8 @@
-"""LOS on a real simulation: does it reach Monte Carlo's choice at a tenth of its evaluations?
+"""Whether LOS, on a real simulation, reaches Monte Carlo's choice at a tenth of its evaluations.
 
 Monte Carlo runs every design in R replications. LOS has R/10 evaluations for each design, half of
-them for its first look, and other replications than Monte Carlo. What it chooses is measured on
-Monte Carlo's replications, pair by pair with Monte Carlo's own choice, by what the final rule
+them for its screening stage, and other replications than Monte Carlo. What it chooses is measured
+on Monte Carlo's replications, pair by pair with Monte Carlo's own choice, by what the final rule
 compares: the first objective, or for the knee of two the sum of both, each stretched over Monte
 Carlo's front. "Cannot be told apart" means that the 95 % interval of that difference does not lie
 above 0. Monte Carlo's choice is the luckiest on its own replications, so this is hard to pass, also
@@ -59,7 +59,7 @@ class Played(Problem):
 
 
 def tenth(problem: Problem, replications: int, rule: FinalRule, seed: int = 0) -> Selection:
-    """LOS with a tenth of the evaluations that Monte Carlo has, half of them for the first look."""
+    """LOS with a tenth of the evaluations of Monte Carlo, half of them for screening."""
     evaluations = problem.size * replications // TENTH
     return los(
         problem,

@@ -6,6 +6,9 @@ in plain Python, whose results are compared first; and of the optimiser.
 
 ``python -m benchmarks.queueing accuracy [--requests 100000] [--seeds 4] [--out FILE]``: the model
 of a chain against a simulation that goes event by event, in plain Python; minutes.
+
+``python -m benchmarks.queueing approximations [--requests 100000] [--seeds 4] [--out FILE]``: G/G/c
+and layers against simulations.
 """
 
 from __future__ import annotations
@@ -28,13 +31,15 @@ from cloudarena.queueing import (
     cheapest,
     configurations,
     evaluate,
+    ggc,
+    layered,
     response_quantile,
     response_tail,
 )
 
 # Not `tests.queueing`: Ciw, which other benchmarks need, installs a package named tests.
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from queueing import reference
+from queueing import reference, simulated
 
 RATES, FORWARD, ROOM, RATE = [[220, 120], [36, 20], [80, 40]], [0.8, 0.6], 200, 40.0
 PRICES, MOST = [0.0287, 0.0127], [[1, 1], [2, 4], [1, 0]]
@@ -49,6 +54,14 @@ CASES = (
     ("depth", "weighted", 6, 60.0), ("depth", "equal", 6, 60.0), ("depth", "weighted", 3, 110.0),
     ("random_walk", "weighted", 200, 5.0), ("random_walk", "weighted", 6, 8.0),
 )  # fmt: skip
+VARIABLE = (
+    (1, 0.6, 4.0, 1.0), (1, 0.9, 4.0, 1.0), (1, 0.9, 0.25, 1.0), (1, 0.9, 0.0, 0.25),
+    (4, 0.6, 1.0, 4.0), (4, 0.9, 1.0, 4.0), (4, 0.9, 4.0, 0.25), (16, 0.9, 0.25, 0.25),
+    (16, 0.9, 4.0, 4.0),
+)  # fmt: skip
+"""Servers, load of each, and the variability of arrivals and of services."""
+LAYERS = ((1, 6), (2, 8), (4, 12), (4, 30), (8, 12))
+"""Threads and customers: of a processor of 0.3 s, then two of 0.8 s, after 3 s of thinking."""
 progress = Console(stderr=True)
 
 
@@ -148,15 +161,63 @@ def accuracy(requests: int, seeds: int) -> str:
     return markdown(header, rows)
 
 
+def approximations(requests: int, seeds: int) -> str:
+    """Simulated and, after a slash, computed; then the half width of 95 %."""
+    rows = []
+    for servers, load, between, within in VARIABLE:
+        progress.print(servers, load, between, within, style="dim")
+        rate = load * servers
+        wait, error = simulated.mean_wait(
+            simulated.with_scv(1.0 / rate, between),
+            simulated.with_scv(1.0, within),
+            servers,
+            requests,
+            seeds,
+        )
+        computed = float(ggc(rate, 1.0, servers, between, within).wait_s)
+        cells = [f"{load:g}", f"{between:g}", f"{within:g}"]
+        shown = f"{wait:.3g} / {computed:.3g} ± {2.0 * error:.1g}"
+        rows.append([str(servers), *cells, shown, f"{100.0 * (computed / wait - 1.0):+.0f}"])
+    header = ["servers", "load", "arrival scv", "service scv", "wait s", "off, %"]
+    waits = markdown(header, rows)
+    rows = []
+    demands, servers_each, think = [0.3, 0.8], [1, 2], 3.0
+    for threads, customers in LAYERS:
+        progress.print(threads, customers, style="dim")
+        runs = np.array(
+            [
+                simulated.layered(
+                    demands, servers_each, threads, customers, think, requests // 2, seed
+                )
+                for seed in range(seeds)
+            ]
+        )
+        model = layered(demands, threads, customers, think, servers_each)
+        half = 2.0 * runs.std(axis=0, ddof=1) / np.sqrt(seeds)
+        means = runs.mean(axis=0)
+        rows.append(
+            [
+                str(threads),
+                str(customers),
+                f"{means[0]:.3f} / {model.throughput:.3f} ± {half[0]:.1g}",
+                f"{means[1]:.3g} / {model.wait_s:.3g} ± {half[1]:.1g}",
+            ]
+        )
+    return waits + "\n" + markdown(["threads", "customers", "requests/s", "wait s"], rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("what", choices=("speed", "accuracy"))
-    parser.add_argument("--requests", type=int, default=100_000, help="of a run, for accuracy")
-    parser.add_argument("--seeds", type=int, default=4, help="runs of each case, for accuracy")
+    parser.add_argument("what", choices=("speed", "accuracy", "approximations"))
+    parser.add_argument("--requests", type=int, default=100_000, help="of a simulated run")
+    parser.add_argument("--seeds", type=int, default=4, help="runs of each case")
     parser.add_argument("--out", type=Path, help="writes the tables there")
     arguments = parser.parse_args()
-    is_speed = arguments.what == "speed"
-    table = speed() if is_speed else accuracy(arguments.requests, arguments.seeds)
+    if arguments.what == "speed":
+        table = speed()
+    else:
+        simulation = accuracy if arguments.what == "accuracy" else approximations
+        table = simulation(arguments.requests, arguments.seeds)
     print(table, end="")
     if arguments.out is not None:
         write_text(arguments.out, table)

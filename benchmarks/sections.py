@@ -25,7 +25,8 @@ from cloudarena.scenarios.vm import VmScenario
 MONTH = "vm/azure-like-10k"
 POLICY = "best-fit"
 SEED = 0
-NOT_ON_SIMPY = {"boots", "boot_wait_ticks", "empty_machines_mean", "stranded_cores_share"}
+NOT_ON_SIMPY = {"boots", "boot_wait_ticks", "empty_machines_mean", "stranded_cores_share",
+               "mean_gpu_allocation", "gpu_fragments_share"}  # fmt: skip
 """What SimPy's model does not measure: it has no machines that are off, and no shares of room."""
 SLICE_TICKS = 60
 """SimPy takes about a tenth of a second for so many."""
@@ -95,7 +96,7 @@ def against_simpy(ticks: int | None = None, repeats: int = 3) -> dict[str, Any]:
     medians, SimPy's the sum of the medians of its slices; ``quiet_`` is the same with minima, and
     the fairer one: a busy machine slows SimPy down more than cloudarena.
     """
-    from benchmarks.vm_on_simpy import DataCentre, best_fit, build_vms
+    from cloudarena.bench.vm_on_simpy import DataCentre, best_fit, build_vms
 
     def on_simpy(scenario: VmScenario, vms: list[Any]) -> DataCentre:
         centre = DataCentre(scenario, vms, best_fit)

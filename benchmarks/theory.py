@@ -3,14 +3,13 @@
 ``python -m benchmarks.theory [--loads 0.3,0.6,0.9,0.99] [--out FILE]``: what theory says, and the
 mean of 20 replications with half of its 95 % interval (Student's); outside of it there is a star.
 Some ten minutes of CPU time, nearly all for a load of 0.99. Cases, lengths and seeds are those of
-``tests/scenarios/tiers/theory.py``.
+``cloudarena.reproduce.queues``.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,10 +18,7 @@ from scipy import stats
 
 from benchmarks.queueing import markdown
 from cloudarena.base.files import write_text
-
-# Not `tests.scenarios`: Ciw, which other benchmarks need, installs a package named tests.
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from scenarios.tiers.theory import LOADS, Comparison, compare
+from cloudarena.reproduce.queues import LOADS, Comparison, compare
 
 progress = Console(stderr=True)
 

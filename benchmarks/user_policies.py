@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import cloudarena
-from cloudarena.engine.interrupts import apart
+from cloudarena.engine.interrupts import run_interruptibly
 from cloudarena.policies import ArrayPolicy
 from cloudarena.policies.machine_code import built_in_code
 from cloudarena.scenarios.vm import VmScenario
@@ -55,7 +55,7 @@ def play(scenario: VmScenario, policy: Any) -> dict[str, float]:
 
 def without_checks(function: Callable[..., Any]) -> ArrayPolicy:
     """A user's function, compiled as those of the package are."""
-    signature = VmScenario.book.signature
+    signature = VmScenario.kind.policies.signature
     policy = ArrayPolicy("without checks", function, signature)
     policy.__dict__["machine_code"] = unchecked_code(function, signature())
     return policy
@@ -93,7 +93,7 @@ def main() -> None:
     short, users_short = alternating(
         lambda: cloudarena.simulate(toy, "best-fit"), lambda: cloudarena.simulate(toy, mine)
     )
-    (thread,) = alternating(lambda: [apart(int) for _ in range(100)])
+    (thread,) = alternating(lambda: [run_interruptibly(int) for _ in range(100)])
     table = Table("figure", "value", "target")
     table.add_row(f"{MONTH}, built-in best-fit", f"{1e3 * built_in:.1f} ms", "")
     table.add_row("the same as a user's function", f"{1e3 * users:.1f} ms", "")

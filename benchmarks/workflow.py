@@ -9,101 +9,37 @@ left out. Times are CPU seconds, the best of several, without loading, resetting
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
-import random
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-import cloudarena
 from benchmarks.vm import Row, at_least, at_most, figures_table, finish, processor
+from cloudarena.bench.workflows import (
+    LARGE,
+    POLICY,
+    SEED,
+    SMALL,
+    Work,
+    laid_out,
+    on_arena,
+    play,
+    scenario_of,
+)
 from cloudarena.learn.env import CloudEnv
 from cloudarena.scenarios.workflow import WorkflowRun, WorkflowScenario
-from cloudarena.workloads.workflow.shapes import draw_workflows
 
-POLICY = "round-robin"
-SEED = 0
-CLUSTER = "workflow/demo"
-"""Whose eight servers are used here: one of each c5 type."""
-ARENA = Path(__file__).with_name("workflow_on_arena.py")
-RESOURCES = "one-core"
-"""128 MB and one thread for each function, as that package has it by default."""
 LEARNING_STEPS = 2_000
 SIZES = (10_000, 100_000, 1_000_000)
 """Functions, in workflows of 200."""
 progress = Console(stderr=True)
-
-
-class Work(NamedTuple):
-    """Workflows at equal distances."""
-
-    name: str
-    shapes: tuple[str, ...]
-    functions: int
-    """Of one workflow."""
-    workflows: int
-    apart_s: float
-
-    @property
-    def steps(self) -> int:
-        """One for each function."""
-        return self.functions * self.workflows
-
-
-LARGE = Work("100 x 200 functions, 20 s apart", ("cybershake", "montage"), 200, 100, 20.0)
-SMALL = Work("5,000 x 10 functions, 1 s apart", ("layered",), 10, 5_000, 1.0)
-
-
-def laid_out(work: Work) -> dict[str, Any]:
-    """The workload with its templates and arrivals, as the spec has it.
-
-    The package draws templates with Python's global random numbers; so they are drawn here.
-    """
-    mix = draw_workflows(work.shapes, work.functions, 1, SEED, resources=RESOURCES)
-    templates = [
-        {
-            "functions": [
-                {"computation": computation, "memory_req": memory, "parallelism": threads}
-                for computation, memory, threads in zip(
-                    template.computation.tolist(),
-                    template.memory_req.tolist(),
-                    template.parallelism.tolist(),
-                    strict=True,
-                )
-            ],
-            "edges": template.edges.tolist(),
-        }
-        for template in mix.templates
-    ]
-    draw = random.Random(SEED)
-    return {
-        "templates": templates,
-        "arrivals": [k * work.apart_s for k in range(work.workflows)],
-        "which": [draw.randint(0, len(templates) - 1) for _ in range(work.workflows)],
-    }
-
-
-def scenario_of(workload: Mapping[str, Any]) -> WorkflowScenario:
-    """A workload on the eight servers."""
-    cluster = cloudarena.load(CLUSTER).cluster.model_dump()
-    return cloudarena.load({"scenario": "workflow", "cluster": cluster, "workload": workload})
-
-
-def play(run: WorkflowRun) -> float:
-    """CPU seconds of a whole run, compiled."""
-    policy = run.scenario.kind.policies.resolve(POLICY)
-    start = time.process_time()
-    run.play(policy)
-    return time.process_time() - start
 
 
 def step(run: WorkflowRun) -> float:
@@ -126,39 +62,6 @@ def learn(scenario: WorkflowScenario, steps: int) -> float:
         if ended:
             _, info = env.reset(seed=SEED)
     return time.process_time() - start
-
-
-def on_arena(scenario: WorkflowScenario, workload: Mapping[str, Any], python: str, steps: int):
-    """The workload on the package, in a process of its own; None where it is not installed."""
-    cluster = scenario.cluster.model_dump()
-    for name in ("memory_bandwidth", "numa_bandwidth", "network_bandwidth"):
-        cluster[name] = int(cluster[name])
-    templates = [
-        {
-            "computations": [function["computation"] for function in template["functions"]],
-            "memory_reqs": [function["memory_req"] for function in template["functions"]],
-            "parallelisms": [function["parallelism"] for function in template["functions"]],
-            "edges": template["edges"],
-        }
-        for template in workload["templates"]
-    ]
-    work = {
-        "cluster": cluster,
-        "templates": templates,
-        "arrivals": workload["arrivals"],
-        "memory_options": scenario.memory_options,
-        "seed": SEED,
-        "steps": steps,
-    }
-    child = subprocess.run(
-        [python, str(ARENA)],
-        input=json.dumps(work),
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
-    figures = json.loads(child.stdout)
-    return figures if figures["installed"] else None
 
 
 def compare(work: Work, python: str, repeats: int, steps: int) -> dict[str, Any]:

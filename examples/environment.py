@@ -1,7 +1,7 @@
 """Reinforcement learning: a Gymnasium environment, its masks, and a reward of one's choice.
 
-The agent here places each VM on a random valid machine. The rewards of an episode sum to the
-metric.
+The agent here takes any candidate but the last one, which refuses the VM. The rewards of an
+episode sum to the metric.
 """
 
 import gymnasium
@@ -18,7 +18,7 @@ def main() -> None:
     _, info = env.reset(seed=0)
     total, steps, ended = 0.0, 0, False
     while not ended:
-        choice = rng.choice(np.flatnonzero(info["action_mask"][:-2]))
+        choice = rng.choice(np.flatnonzero(info["action_mask"])[:-1])
         _, reward, ended, _, info = env.step(choice)
         total, steps = total + reward, steps + 1
     print(f"{steps} decisions, rewards of {total:.4f} $ in all")

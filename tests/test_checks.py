@@ -7,10 +7,12 @@ import pytest
 
 import cloudarena
 from cloudarena.base.errors import CloudarenaError
-from cloudarena.base.measures import UNSERVED, AtLeast
+from cloudarena.base.measures import AtLeast
+from cloudarena.base.names import UNSERVED
 from cloudarena.scenarios import kind_named, kinds
 from cloudarena.scenarios.vm import REFUSE
 from cloudarena.testing import check_policy, small, yield_checks
+from cloudarena.testing.kind import metrics_have_their_known_values
 from cloudarena.testing.scenario import (
     metrics_are_as_declared,
     metrics_can_be_had_one_by_one,
@@ -18,8 +20,35 @@ from cloudarena.testing.scenario import (
     the_seed_decides_everything,
 )
 
+LARGE = "faas/city-1000"
+"""An entry of a thousand devices: to look at it decision by decision is validation."""
+QUICK = (
+    "scenarios_survive_a_round_trip",
+    "metrics_are_as_declared",
+    "unserved_work_is_shown_first",
+    "the_seed_decides_everything",
+)
+"""Checks of the large entry that take a run or two."""
+PATIENT = ("conservative-backfilling", "tabu", "sa", "ga")
+"""Policies of jobs that think long about a decision."""
 
-@pytest.mark.parametrize("check", [one for kind in kinds() for one in yield_checks(kind)], ids=str)
+
+def is_long(check):
+    """Whether a check takes many seconds."""
+    entry, _, name = str(check).partition(": ")
+    return entry in PATIENT or (entry == LARGE and name not in QUICK)
+
+
+def every_check():
+    """The checks of all kinds; those that take many seconds are validation."""
+    return [
+        pytest.param(check, marks=pytest.mark.slow if is_long(check) else (), id=str(check))
+        for kind in kinds()
+        for check in yield_checks(kind)
+    ]
+
+
+@pytest.mark.parametrize("check", every_check())
 def test_every_kind(check):
     check.run()
 
@@ -126,3 +155,13 @@ def test_two_metrics_that_are_swapped_are_found_out():
     swapped = measured(requests=metrics["allocated"], allocated=metrics["requests"])
     with pytest.raises(AssertionError, match=r"metric (requests|allocated) alone"):
         metrics_can_be_had_one_by_one(swapped, 0)
+
+
+@pytest.mark.parametrize("pair", [("completed", "running_at_end"), ("income_usd", "cost_usd")])
+def test_two_metrics_that_measure_each_other_are_found_out(pair, monkeypatch):
+    first, second = (kind_named("vm").metric[name] for name in pair)
+    function = first.function
+    monkeypatch.setitem(vars(first), "function", second.function)
+    monkeypatch.setitem(vars(second), "function", function)
+    with pytest.raises(AssertionError, match=rf"vm/\S+: ({pair[0]}|{pair[1]}) is \S+, not \S+"):
+        metrics_have_their_known_values(kind_named("vm"))

@@ -1,4 +1,4 @@
-"""The examples run, and print what is stored beside them (``make examples`` stores it anew)."""
+"""The examples run, and print what is stored beside them (``make examples`` stores it again)."""
 
 from __future__ import annotations
 

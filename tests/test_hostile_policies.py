@@ -73,7 +73,7 @@ SAID = {
         r"mine\.py:13\): ValueError: cannot convert float NaN to integer",
     ),
     "a huge float": ("return int(shown[0] * 1e100)", r"action 40000.* is not allowed"),
-    "a truth value": ("return True if len(shown) > 0 else 5", "action True is not allowed"),
+    "a boolean": ("return True if len(shown) > 0 else 5", "action True is not allowed"),
     "a truth by or": ("return len(shown) > 0 or 5", "action True is not allowed"),
 }
 

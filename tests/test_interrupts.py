@@ -12,7 +12,7 @@ import pytest
 
 import cloudarena
 from cloudarena.base.errors import CloudarenaError
-from cloudarena.engine.interrupts import Interrupted, apart, make_flag
+from cloudarena.engine.interrupts import Interrupted, make_flag, run_interruptibly
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="has no such signals")
 SMALL = {"ticks": 300, "workload.vms": 600, "workload.concurrent": 100, "machines[0].count": 12}
@@ -121,7 +121,7 @@ def test_what_does_not_stop_is_left_behind_and_its_run_is_over() -> None:
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(Interrupted) as interrupt:
-            apart(lambda: time.sleep(2.0), flag)
+            run_interruptibly(lambda: time.sleep(2.0), flag)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -137,5 +137,5 @@ def test_what_does_not_stop_is_left_behind_and_its_run_is_over() -> None:
 
 def test_what_is_raised_apart_is_raised_here() -> None:
     with pytest.raises(ZeroDivisionError):
-        apart(lambda: 1 // 0)
-    assert apart(lambda: 3) == 3
+        run_interruptibly(lambda: 1 // 0)
+    assert run_interruptibly(lambda: 3) == 3

@@ -11,12 +11,12 @@ import pytest
 PROGRAM = """
 import numba
 from cloudarena.base.notices import tell
-from cloudarena.engine.compiled import compiled_as
+from cloudarena.engine.compiled import jit_for_signature
 
 def twice(x):
     return 2 * x
 
-print(compiled_as(twice, numba.int64(numba.int64), lambda: tell("compiling")) (4))
+print(jit_for_signature(twice, numba.int64(numba.int64), lambda: tell("compiling")) (4))
 """
 
 
@@ -27,7 +27,6 @@ def test_a_terminal_is_told_of_compiling_once_and_a_pipe_never(tmp_path: Path) -
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)
     env = {**os.environ, "CLOUDARENA_CACHE_DIR": str(tmp_path / "cache")}
-    env["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
 
     def on_a_terminal() -> str:
         process, terminal = pty.fork()

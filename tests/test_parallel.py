@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cloudarena.base import parallel
 from cloudarena.base.errors import CloudarenaError
-from cloudarena.base.parallel import check_workers, in_parallel
+from cloudarena.base.parallel import check_workers, in_parallel, worker_count
 
 
 def test_results_do_not_depend_on_the_number_of_workers() -> None:
@@ -38,3 +39,8 @@ def test_an_error_in_a_worker_is_that_error() -> None:
 def test_numbers_of_workers_that_make_no_sense(workers: int) -> None:
     with pytest.raises(CloudarenaError, match="at least 1, or -1 for all cores"):
         check_workers(workers)
+
+
+def test_all_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "core_count", lambda: 7)
+    assert (worker_count(-1), worker_count(3)) == (7, 3)

@@ -3,6 +3,7 @@ import pytest
 import cloudarena
 from cloudarena.base.errors import InvalidAction, PolicyError
 from cloudarena.policies import ArrayPolicy, SteppedPolicyWarning
+from cloudarena.scenarios.vm import POLICIES
 
 CHANGES = {"ticks": 300, "workload.vms": 600, "workload.concurrent": 100, "machines[0].count": 12}
 
@@ -43,7 +44,9 @@ def scenario():
 
 
 @pytest.fixture
-def own(tmp_path):
+def own(tmp_path, monkeypatch):
+    for registered in ("_policies", "_declared"):  # what the file registers goes with the test
+        monkeypatch.setattr(POLICIES, registered, dict(getattr(POLICIES, registered)))
     path = tmp_path / "own.py"
     path.write_text(OWN)
     return path

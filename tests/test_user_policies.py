@@ -10,9 +10,9 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ FAULTS = {
         r"index 5000000 is out of bounds for axis 0 with size \d+",
         3,
     ),
-    "an index before the begin": (
+    "an index before the start": (
         "    place = -5_000_000\n    found = {array}[place]\n    return {action}",
         r"index -5000000 is out of bounds for axis 0 with size \d+",
         3,
@@ -88,6 +88,23 @@ FAULTS = {
 def kind(request: pytest.FixtureRequest) -> Kind:
     """Each kind of scenario whose policies are compiled."""
     return KINDS[request.param]
+
+
+def spread(cases: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Cases, each with two of the kinds in turn; with the others it is validation.
+
+    Each pair compiles for a second.
+    """
+    return [
+        pytest.param(
+            name,
+            *case,
+            marks=() if (place - number) % len(KINDS) < 2 else pytest.mark.slow,
+            id=f"{name}-{case[0]}",
+        )
+        for number, case in enumerate(cases)
+        for place, name in enumerate(KINDS)
+    ]
 
 
 def scenario_of(kind: Kind) -> Scenario:
@@ -128,7 +145,7 @@ def at_both_speeds(scenario: Scenario, policy: str, error: type[Exception]) -> s
     return fast_words
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("kind", "fault"), spread((one,) for one in FAULTS), indirect=["kind"])
 def test_a_fault_is_one_line_with_file_and_line(kind, written, fault) -> None:
     body, words, line = FAULTS[fault]
     said = at_both_speeds(scenario_of(kind), written(kind, body), PolicyError)
@@ -136,18 +153,21 @@ def test_a_fault_is_one_line_with_file_and_line(kind, written, fault) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        ("0.5", r"action .*0\.5.* is not allowed"),
-        ("3.0", r"action .*3\.0.* is not allowed"),
-        ("None", r"action .*None.* is not allowed"),
-        ("'first'", r"action .*'first'.* is not allowed"),
-        ("True", r"action .*True.* is not allowed"),
-        ("(True if len({array}) else 5)", r"action .*True.* is not allowed"),
-        ("99_999", r"99999.* not allowed"),
-        ("-99_999", r"-99999.* not allowed"),
-        ("2**62", r"4611686018427387904.* not allowed"),
-    ],
+    ("kind", "value", "words"),
+    spread(
+        [
+            ("0.5", r"action .*0\.5.* is not allowed"),
+            ("3.0", r"action .*3\.0.* is not allowed"),
+            ("None", r"action .*None.* is not allowed"),
+            ("'first'", r"action .*'first'.* is not allowed"),
+            ("True", r"action .*True.* is not allowed"),
+            ("(True if len({array}) else 5)", r"action .*True.* is not allowed"),
+            ("99_999", r"99999.* not allowed"),
+            ("-99_999", r"-99999.* not allowed"),
+            ("2**62", r"4611686018427387904.* not allowed"),
+        ]
+    ),
+    indirect=["kind"],
 )
 def test_what_is_no_action_is_refused_in_the_same_words(kind, written, value, words) -> None:
     if kind.spec == "vm/toy" and value == "-99_999":
@@ -505,7 +525,7 @@ def test_kinds_whose_tuples_cannot_be_told_apart_are_refused() -> None:
 
 
 def test_workers_take_a_users_function_from_the_disk(tmp_path) -> None:
-    """Each of them would compile it anew, as often as it runs, were it not kept."""
+    """Each of them would compile it again, as often as it runs, were it not kept."""
     folder = tmp_path / "cache"
     script = (
         "import os, pathlib, sys\n"

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admission.state import Arrival, NotAllowed, Outcome, World
-from cloudarena.engine.compiled import inner, lean
+from cloudarena.engine.compiled import jit_inline, jit_uncounted
 from cloudarena.engine.recorder import append, is_full
 from cloudarena.engine.status import DECIDE, ENDED, FULL
 
 
-@inner
+@jit_inline
 def move_to(world: World, time: float) -> None:
     """Lets customers leave up to a time, and counts how long all have stayed."""
     clock = world.clock[0]
@@ -30,7 +30,7 @@ def move_to(world: World, time: float) -> None:
     clock.now = time
 
 
-@inner
+@jit_inline
 def advance(world: World) -> int:
     """Moves on to the next customer (DECIDE), or until all have left (ENDED)."""
     clock = world.clock[0]
@@ -45,14 +45,14 @@ def advance(world: World) -> int:
     return DECIDE
 
 
-@lean
+@jit_uncounted
 def arrival_of(world: World) -> Arrival:
     """The customer who is to be decided on."""
     clock = world.clock[0]
     return Arrival(clock.arrived - 1, clock.now, clock.accepted - clock.served)
 
 
-@lean
+@jit_uncounted
 def act(world: World, action: int) -> int:
     """Accepts (1) or rejects (0) the customer who has come, if one has, and moves on."""
     clock = world.clock[0]

@@ -41,7 +41,10 @@ def in_system_mean(run: AdmissionRun) -> float:
 
 @metric(better="higher", highlight=True)
 def profit_usd(run: AdmissionRun) -> float:
-    """reward_usd * customers served - waiting_usd_per_s * seconds in the system of all."""
+    """The profit: ``reward_usd`` times customers served, less the price of their waiting.
+
+    That is ``waiting_usd_per_s`` times the seconds that all were in the system.
+    """
     clock, scenario = run.world.clock[0], run.scenario
     earned = scenario.reward_usd * int(clock["served"])
     return earned - scenario.waiting_usd_per_s * float(clock["customer_s"])

@@ -8,8 +8,10 @@ from numpy.random import Generator
 
 from admission.decision import AdmissionDecision
 from admission.replay import Replay
+from admission.sources import Poisson
 from admission.spec import AdmissionScenario
 from admission.state import Arrival
+from cloudarena.base.errors import PolicyError
 from cloudarena.policies import Parameters, PolicyBook
 
 POLICIES = PolicyBook("admission", lambda: (Arrival(0, 0.0, 0),))
@@ -18,13 +20,13 @@ POLICIES.replay(Replay)
 
 @POLICIES.register("accept-all")
 def accept_all(arrival: Arrival, p: Parameters, rng: Generator) -> int:
-    """Everyone."""
+    """Accepts every customer."""
     return 1
 
 
 @POLICIES.register("at-most", parameters={"n": 3})
 def at_most(arrival: Arrival, p: Parameters, rng: Generator) -> int:
-    """Those who find fewer than n customers in the system."""
+    """Accepts who finds fewer than n customers in the system."""
     return 1 if arrival.in_system < p.n else 0
 
 
@@ -36,16 +38,19 @@ def coin(arrival: Arrival, p: Parameters, rng: Generator) -> int:
 
 @POLICIES.stepped("naor")
 class Naor:
-    """Those who find fewer customers than Naor's threshold: the best in the long run.
+    """Accepts who finds fewer customers than Naor's threshold: the best in the long run.
 
     Naor, "The regulation of queue size by levying tolls", Econometrica 37 (1969).
     """
 
     def start(self, scenario: AdmissionScenario, seed: int) -> None:
         """Works out the threshold from the spec."""
+        work = scenario.workload
+        if not isinstance(work, Poisson):
+            raise PolicyError(f"naor: workload.source: {work.source} is not allowed: poisson")
         self._threshold = naor_threshold(
-            scenario.workload.rate * scenario.workload.mean_service_s,
-            scenario.reward_usd / (scenario.waiting_usd_per_s * scenario.workload.mean_service_s),
+            work.rate * work.mean_service_s,
+            scenario.reward_usd / (scenario.waiting_usd_per_s * work.mean_service_s),
         )
 
     def __call__(self, decision: AdmissionDecision) -> int:

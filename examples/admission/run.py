@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 from admission import kernel
 from admission.build import build_world
@@ -20,7 +21,7 @@ class AdmissionRun(KernelRun[AdmissionDecision]):
 
     scenario: AdmissionScenario
     world: World
-    kernel = kernel
+    kernel: ClassVar[ModuleType] = kernel
 
     def __init__(self, scenario: AdmissionScenario, seed: int, record: RecordLevel) -> None:
         customers = scenario.load_workload(seed)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from cloudarena.base.arrays import Floats
 from cloudarena.contract import Spec
-from cloudarena.contract.source import Source, sources_of
+from cloudarena.contract.source import Scan, Source, sources_of
 from cloudarena.engine.streams import stream
 
 
@@ -39,6 +39,10 @@ class Poisson(Source):
         service = stream(seed, "service").exponential(self.mean_service_s, self.customers)
         return Customers(np.cumsum(gaps), service)
 
+    def scan(self, seed: int) -> Scan:
+        """The customers of a seed, as ``cloudarena trace`` takes them."""
+        return Scan(self.load(seed), {"customers": self.customers})
+
 
 class InlineCustomer(Spec):
     """One customer written into the spec."""
@@ -60,6 +64,10 @@ class Inline(Source):
         rows = sorted((one.arrival_s, one.service_s) for one in self.customers)
         arrival, service = np.array(rows).T
         return Customers(np.ascontiguousarray(arrival), np.ascontiguousarray(service))
+
+    def scan(self, seed: int) -> Scan:
+        """The customers of the spec, as ``cloudarena trace`` takes them."""
+        return Scan(self.load(seed), {"customers": len(self.customers)})
 
 
 Workload = Annotated[Poisson | Inline, Field(discriminator="source")]

@@ -1,4 +1,4 @@
-"""cloudarena: which policy should run my cloud, and what will it cost?
+"""A simulator that tells which policy should run a cloud, and what it will cost.
 
 The names below are the public interface; each is imported when it is first used, so that
 ``import cloudarena`` is quick. It also registers the environments ``cloudarena/<kind>-v0`` with
@@ -24,18 +24,28 @@ if TYPE_CHECKING:
     from cloudarena.contract import Run as Run
     from cloudarena.contract import Scenario as Scenario
     from cloudarena.contract import metric as metric
+    from cloudarena.experiments.ask_tell import AskTell as AskTell
     from cloudarena.experiments.compare import compare as compare
     from cloudarena.experiments.comparison import Comparison as Comparison
     from cloudarena.experiments.optimization import Optimization as Optimization
     from cloudarena.experiments.optimize import optimize as optimize
     from cloudarena.experiments.simulate import simulate as simulate
+    from cloudarena.experiments.sweep.results import open_results as open_results
+    from cloudarena.experiments.sweep.run import sweep as sweep
+    from cloudarena.learn.train import train as train
+    from cloudarena.learn.training import Training as Training
     from cloudarena.policies import parameters as parameters
+    from cloudarena.policies import ranks_by as ranks_by
 
 _HOMES = {
     "load": "catalogue",
     "simulate": "experiments.simulate",
     "compare": "experiments.compare",
     "optimize": "experiments.optimize",
+    "AskTell": "experiments.ask_tell",
+    "sweep": "experiments.sweep.run",
+    "open_results": "experiments.sweep.results",
+    "train": "learn.train",
     "Scenario": "contract",
     "Run": "contract",
     "Decision": "contract",
@@ -43,9 +53,11 @@ _HOMES = {
     "Result": "contract",
     "Comparison": "experiments.comparison",
     "Optimization": "experiments.optimization",
+    "Training": "learn.training",
     "Metric": "contract",
     "metric": "contract",
     "parameters": "policies",
+    "ranks_by": "policies",
     "CloudarenaError": "base.errors",
     "InvalidAction": "base.errors",
 }

@@ -50,6 +50,9 @@ def test_a_spec_has_the_documented_defaults():
         "gb_hour_usd": 0.0078,
         "kwh_usd": 0.07,
         "pue": 1.7,
+        "carbon_g_per_kwh": 300.0,
+        "carbon_tonne_usd": 0.0,
+        "unserved_usd": 0.0,
     }
     power = {"idle_w": 120, "busy_w": 185, "r": 1.4, "boot_w": None, "off_w": 0}
     assert scenario.machines[0].power.model_dump() == power
@@ -112,7 +115,7 @@ def test_a_yaml_error_names_the_line(tmp_path):
 def test_a_key_that_stands_twice_is_an_error_and_not_a_lost_value(tmp_path):
     path = tmp_path / "twice.yaml"
     path.write_text("scenario: vm\nticks: 3\nticks: 4\n")
-    with pytest.raises(SpecError, match=r"twice\.yaml, line 3: key 'ticks' stands twice"):
+    with pytest.raises(SpecError, match=r"twice\.yaml, line 3: key 'ticks' is a duplicate"):
         cloudarena.load(path)
 
 

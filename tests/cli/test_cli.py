@@ -14,7 +14,7 @@ SMALL = ["--set", "ticks=200", "--set", "workload.vms=300", "--set", "machines[0
 def test_help_fits_one_screen(cloudarena):
     code, out, _ = cloudarena("--help")
     assert code == 0
-    assert len(out.splitlines()) <= 30
+    assert len(out.splitlines()) <= 40
     for command in ("scenarios", "policies", "run", "compare", "trace"):
         assert command in out
 
@@ -233,7 +233,7 @@ def test_compare_does_not_crown_who_serves_nothing_unless_asked(cloudarena, tmp_
     _, out, _ = cloudarena(*arguments, "--workers", "1", "--json", "--out", tmp_path / "out")
     summary = json.loads(out, parse_constant=pytest.fail)
     written = (tmp_path / "out" / "metrics.json").read_text()
-    assert json.loads(written, parse_constant=pytest.fail) == summary
+    assert json.loads(written, parse_constant=pytest.fail) == {"format": 1, **summary}
     assert summary["confidence"] == 0.95
     assert summary["ignore_service"] is False
     _, out, _ = cloudarena(*arguments, "--workers", "1", "--json", "--ignore-service")
@@ -248,3 +248,21 @@ def test_compare_does_not_crown_who_serves_nothing_unless_asked(cloudarena, tmp_
             f"{lazy} leaves 100 % of VMs unserved and is out of the running"
             in summary["conclusion"]
         )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("cloudarena comp", ["compare"]),
+        ("cloudarena k8s ", ["headroom", "drain", "mix"]),
+        ("cloudarena run --expl", ["--explain"]),
+        ("cloudarena run vm/to", ["vm/toy"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_scenarios(cloudarena, monkeypatch, line, words):
+    monkeypatch.setenv("_CLOUDARENA_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+    code, out, _ = cloudarena()
+    assert code == 0
+    assert out.split() == words

@@ -177,7 +177,7 @@ def test_what_a_document_does_not_tell_is_marked(cloudarena, tmp_path):
     assert code == 0
     marked = json.loads(shown)[str(trace)]["not_in_file"]
     assert set(marked) == DRAWN | {"span_s"}
-    words = "drawn under seed 3 by the law azure-like for 2 of 2 functions"
+    words = "drawn under seed 3 by the distribution azure-like for 2 of 2 functions"
     assert marked["memory_mean_mb"] == words
     assert marked["core_seconds"] == f"run times times the parallelism, which is {words}"
     code, shown, _ = cloudarena("trace", "describe", trace, "--seed", 3)
@@ -207,7 +207,9 @@ def test_only_what_is_missing_is_marked(cloudarena, tmp_path):
     cloudarena("trace", "convert", "wfcommons", trace, "--resources", "one-core", "--out", out)
     _, shown, _ = cloudarena("trace", "describe", out, "--json")
     marked = json.loads(shown)[str(out)]["not_in_file"]
-    assert marked["memory_max_mb"] == "128 MB, set by the law one-core for 1 of 2 functions"
+    assert (
+        marked["memory_max_mb"] == "128 MB, set by the distribution one-core for 1 of 2 functions"
+    )
 
 
 def test_marks_survive_conversion_and_come_from_generators_too(cloudarena, tmp_path):

@@ -26,7 +26,7 @@ LINES = {
     "zero": "policy zero ({file}:4): ZeroDivisionError: integer division or modulo by zero",
     "beyond": "policy beyond ({file}:9): index 5000000 is out of bounds for axis 0 with size 1",
     "half": (
-        "policy {file}:half: action 0.5 is not allowed: the number of a machine, postpone(n) or "
+        "policy {file}:half: action 0.5 is not allowed: the index of a machine, postpone(n) or "
         "REFUSE"
     ),
     "leaves": "policy leaves ({file}:17): SystemExit: 7",

@@ -9,14 +9,17 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numba
 import pytest
 
-from cloudarena.engine.code_cache import DAYS_KEPT, cache_folder, fingerprint, sweep
+from cloudarena.engine.code_cache import DAYS_KEPT, _Files, cache_folder, fingerprint, sweep
+from cloudarena.engine.compiled import jit_inline, jit_uncounted
 
 CALLEE = '''
 from typing import NamedTuple
-from cloudarena.engine.compiled import inner
+from cloudarena.engine.compiled import jit_inline
 
 FACTOR = 3
 
@@ -24,12 +27,12 @@ class Pair(NamedTuple):
     left: int
     right: int
 
-@inner
+@jit_inline
 def scaled(x):
     """Docstring."""
     return FACTOR * x
 
-@inner
+@jit_inline
 def unused(x):
     return x
 '''
@@ -37,13 +40,13 @@ CALLER = """
 import numpy as np
 import callee
 from callee import Pair, scaled
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import jit
 
-@compiled
+@jit
 def work(pair, y):
     return later(scaled(pair.left) + 10 * y)
 
-@compiled
+@jit
 def later(x):
     return x + 1
 
@@ -107,11 +110,45 @@ def test_options_of_the_compiler_count() -> None:
     assert fingerprint(function) != fingerprint(function, {"boundscheck": True})
 
 
+def test_a_function_that_closes_over_a_compiled_one_has_one_key() -> None:
+    """Numba's key has the bytes of a closure, and no two compiled functions have the same."""
+
+    def one(x: int) -> int:
+        return x + 1
+
+    def made(factor: int) -> Any:
+        part = jit_inline(one)
+
+        def whole(x: int) -> int:
+            return part(x) * factor
+
+        return jit_uncounted(whole)
+
+    first, again, other = made(2), made(2), made(3)
+    keys = [
+        one._cache._index_key(numba.int64(numba.int64), one.targetctx.codegen())
+        for one in (first, again)
+    ]
+    assert keys[0] == keys[1]
+    assert fingerprint(first.py_func) == fingerprint(again.py_func) != fingerprint(other.py_func)
+
+
 def test_a_damaged_file_is_compiled_anew(run: Callable[..., object], tmp_path: Path) -> None:
     assert run() == (34, False)
     for file in (tmp_path / "cache" / "cloudarena" / "compiled").glob("*.nb*"):
         file.write_bytes(file.read_bytes()[:20])
     assert run() == (34, False)
+
+
+def test_processes_that_compile_at_once_never_take_each_others_code(tmp_path: Path) -> None:
+    """The second had looked at the index before the first wrote it, with another signature."""
+    first, second = (_Files(str(tmp_path), "work", "stamp") for _ in range(2))
+    first.save("one", 1)
+    seen = first._load_index()
+    second._load_index = dict  # type: ignore[method-assign]
+    second.save("two", 2)
+    assert first._load_data(seen["one"]) == 1
+    assert first.load("two") == 2
 
 
 def test_what_nobody_used_for_a_month_goes(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Random numbers by keys and counters follow their laws."""
+"""Random numbers by keys and counters follow their distributions."""
 
 import math
 
@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import jit
 from cloudarena.engine.hashing import LAYERS, TAIL, WIDTHS, exponential, make_key, normal, uniform
 
 NUMBERS = 400_000
 
 
-@compiled
+@jit
 def drawn(key, numbers):
-    """Uniform, normal and exponential numbers, (law, number): by requests and visits."""
+    """Uniform, normal and exponential numbers, (distribution, number): by requests and visits."""
     values = np.empty((3, numbers))
     for k in range(numbers):
         values[0, k] = uniform(key, k // 4, k % 4)
@@ -23,10 +23,12 @@ def drawn(key, numbers):
     return values
 
 
-@pytest.mark.parametrize(("row", "law"), [(0, stats.uniform), (1, stats.norm), (2, stats.expon)])
-def test_numbers_follow_their_law(row, law):
+@pytest.mark.parametrize(
+    ("row", "distribution"), [(0, stats.uniform), (1, stats.norm), (2, stats.expon)]
+)
+def test_numbers_follow_their_law(row, distribution):
     values = drawn(make_key(0, "law"), NUMBERS)[row]
-    assert stats.kstest(values, law.cdf).pvalue > 0.001
+    assert stats.kstest(values, distribution.cdf).pvalue > 0.001
     assert len(np.unique(values)) == NUMBERS
     # Neighbours have nothing to do with each other.
     assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 4 / math.sqrt(NUMBERS)

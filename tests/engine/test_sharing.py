@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudarena.engine.alarms import alarm_times, first_ring, first_ringing
+from cloudarena.engine.indexed_heap import earliest_entry, earliest_time, entry_times
 from cloudarena.engine.sharing import (
     NONE,
     Extra,
@@ -70,8 +70,8 @@ def work_between(sharing: Sharing, speed: float, begin: float, end: float) -> fl
 def run_out(sharing: Sharing) -> list[tuple[float, int]]:
     """Lets all containers finish: when which does."""
     finished = []
-    while (time := first_ring(sharing.finishes)) < math.inf:
-        node = first_ringing(sharing.finishes)
+    while (time := earliest_time(sharing.finishes)) < math.inf:
+        node = earliest_entry(sharing.finishes)
         slot = int(sharing.finishing[node])
         leave(sharing, node, slot, time)
         finished.append((time, slot))
@@ -86,7 +86,7 @@ def test_the_example_of_the_model() -> None:
     start(sharing, 2, 1.0, Container(1142, 4))
     assert sharing.slot_speed[:3].tolist() == [571, 1142, 2284]
     assert sharing.slot_left[:3].tolist() == [1585, 5171, 1142]
-    assert first_ring(sharing.finishes) == 1.5
+    assert earliest_time(sharing.finishes) == 1.5
     leave(sharing, 0, 2, 1.5)
     assert sharing.slot_left[:2].tolist() == [1300, 4600]
     start(sharing, 3, 2.0, Container(4200, 2, 1536, 2048))
@@ -175,14 +175,14 @@ def test_an_event_on_one_node_leaves_the_others_alone() -> None:
     start(sharing, 2, 0.5, Container(1), node=1)
     assert sharing.clock.tolist() == [0, 0.5]
     assert sharing.slot_left[0] == 1000
-    assert first_ring(sharing.finishes) == alarm_times(sharing.finishes)[-1]
+    assert earliest_time(sharing.finishes) == entry_times(sharing.finishes)[-1]
 
 
 def test_those_that_stand_still_go_on_when_they_can() -> None:
     sharing = node_of(cores=1, speed=1)
     start(sharing, 0, 0.0, Container(3))
     start(sharing, 1, 1.0, Container(2))  # half an operation each, that is none
-    assert first_ring(sharing.finishes) == math.inf
+    assert earliest_time(sharing.finishes) == math.inf
     assert sharing.finishing[0] == NONE
     assert forecast(sharing, 0, NONE, np.zeros(16)) == math.inf
     leave(sharing, 0, 1, 5.0)
@@ -222,7 +222,7 @@ def test_lists_of_containers(steps: list[tuple[int, int]]) -> None:
             found, here = [], int(heads[k])
             while here != NONE:
                 found.append(here)
-                here = int(sharing.slot_next[here])
+                here = int(sharing.slot_links[here]["next"])
             assert found == lists[k]
 
 
@@ -290,9 +290,9 @@ def play(plan: Plan) -> list[float]:
     sharing = node_of(plan.cores, plan.speed, plan.whole)
     finishes = [0.0] * len(plan.starts)
     waiting = list(enumerate(plan.starts))
-    while waiting or first_ring(sharing.finishes) < math.inf:
+    while waiting or earliest_time(sharing.finishes) < math.inf:
         begin = waiting[0][1][0] / 10 if waiting else math.inf
-        end = first_ring(sharing.finishes)
+        end = earliest_time(sharing.finishes)
         if end <= begin:
             slot = int(sharing.finishing[0])
             leave(sharing, 0, slot, end)
@@ -352,7 +352,7 @@ def test_a_forecast_is_what_happens_if_nothing_else_comes(plan: Plan, seen: int)
         unlink(sharing, heads, 0, extra)
     after = [values for values in sharing if isinstance(values, np.ndarray)][:-6]
     for old, new in zip(before, after, strict=True):
-        assert np.array_equal(old, new) or new is sharing.slot_next or new is sharing.slot_before
+        assert np.array_equal(old, new) or new is sharing.slot_links
 
 
 def test_in_a_forecast_who_finishes_makes_room_for_who_begins_at_that_instant() -> None:

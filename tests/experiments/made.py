@@ -22,19 +22,22 @@ def scenario(headline="cost_usd", measures=MEASURES):
     kind = SimpleNamespace(
         name="fake",
         metrics=measures,
+        metric={metric.name: metric for metric in measures},
         headline=headline,
         highlights=tuple(metric.name for metric in measures),
         unit_of_work="requests",
+        prices="prices.hour_usd",
+        own_metrics=(),
         trade_offs=(TradeOff("cost and time", "cost_usd", "response_s"),),
     )
-    return SimpleNamespace(name="fake", kind=kind)
+    return SimpleNamespace(name="fake", kind=kind, length_s=None, resampled="", machine_groups=())
 
 
-def made(names, headline="cost_usd", bounds=None, **rows):
+def made(names, headline="cost_usd", bounds=None, asked=None, **rows):
     """A comparison of policies; metrics that are not given are 0 everywhere."""
     policies = tuple(names.split())
     arrays = {name: np.array(values, float) for name, values in rows.items()}
     shape = len(policies), next(iter(arrays.values())).shape[1]
     values = {metric.name: arrays.get(metric.name, np.zeros(shape)) for metric in MEASURES}
     flags = {name: np.array(values, bool) for name, values in (bounds or {}).items()}
-    return Comparison(scenario(headline), policies, 0, values, {}, bounds=flags)
+    return Comparison(scenario(headline), policies, 0, values, {}, bounds=flags, **(asked or {}))

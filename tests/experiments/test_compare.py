@@ -142,7 +142,7 @@ def test_progress_is_told(scenario):
     [
         ({"replications": 0}, "replications: 0 is not allowed: at least 1"),
         ({"workers": 0}, "workers: 0 is not allowed"),
-        ({"policies": ["random", "random"]}, "policies: 'random' stands twice"),
+        ({"policies": ["random", "random"]}, "policies: 'random' is a duplicate"),
         ({"policies": ["randm"]}, "Did you mean 'random'"),
     ],
 )

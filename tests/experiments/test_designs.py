@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,8 +74,13 @@ def test_a_space_may_be_huge_unless_rules_must_be_tried():
     space = DesignSpace(levels)
     assert len(space) == 10**10
     assert space[10**10 - 1]["k4"] == 99
-    with pytest.raises(SpecError, match="take fewer steps, or a sample"):
-        DesignSpace(levels, ["k0 < k1"])
+    unchecked = DesignSpace(levels, ["k0 < k1"])
+    assert len(unchecked) == 10**10
+    for index in unchecked.some(20).tolist():
+        assert unchecked[index]["k0"] < unchecked[index]["k1"]
+    for look in (unchecked.check_each, lambda: unchecked.encoding):
+        with pytest.raises(SpecError, match="take fewer steps, or a sample"):
+            look()
     assert len(DesignSpace(levels, ["k0 < k1"], sample=5)) == 5
 
 
@@ -82,8 +88,6 @@ def test_genes_that_break_a_rule_stand_for_the_next_design():
     space = DesignSpace({"policy": ["p"], "x": [1, 2, 3], "y": [1, 2, 3]}, ["x < y"])
     encoding = space.encoding
     assert encoding.levels == (1, 3, 3)
-    import numpy as np
-
     numbers = encoding.decode(np.array([[0, 0, 0], [0, 0, 2], [0, 2, 2]]))
     assert numbers.tolist() == [0, 1, 2]
     assert DesignSpace({"policy": ["p", "q"]}).encoding is None
@@ -123,3 +127,24 @@ def test_a_range_without_steps_is_fine():
 def test_bad_rules(rule, message):
     with pytest.raises(SpecError, match=message):
         DesignSpace({"policy": ["p"], "x": [1, 2], "y": [3], "word": ["one"]}, [rule])
+
+
+def test_regions_are_the_designs_of_a_policy_each():
+    """Points, numbers and designs go together, with rules and without."""
+    levels = {"policy": ["a", "b"], "a.x": [1, 2, 3], "a.y": [1, 2, 3], "count": [4, 5]}
+    space = DesignSpace(levels, ["a.x < a.y"], continuous=["a.x"])
+    first, second = space.regions
+    assert [axis.is_ordered for axis in first.axes] == [False, True, True, True]
+    assert [axis.is_continuous for axis in first.axes] == [False, True, False, False]
+    seen = []
+    for region in (first, second):
+        points = np.array(list(np.ndindex(*region.levels.tolist())))
+        points = points[region.allowed(points)]
+        for point, number in zip(points, region.numbers(points).tolist(), strict=True):
+            design = space[number]
+            seen.append(number)
+            assert design["count"] == [4, 5][point[-1]]
+            if design["policy"] == "a":
+                assert design["a.x"] == point[1] + 1 < design["a.y"]
+    assert seen == list(range(len(space)))
+    assert DesignSpace(levels, sample=3).regions is None

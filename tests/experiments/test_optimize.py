@@ -100,6 +100,21 @@ def test_what_is_chosen_and_what_it_cost():
     assert np.isfinite(table["rough_cost_usd"].to_numpy()).all()
 
 
+def test_a_sample_says_so_and_a_space_too_large_is_sampled_by_itself():
+    """What is claimed is relative to the sample."""
+    found = optimize({"shares": {"vms": 128, "sample": {"hops": 0, "uniform": 40}}}, "los")
+    assert "a sample of 5,169,379,425: what is claimed is relative to" in found.conclusion()
+    assert found.summary()["sampled_of"] == 5_169_379_425
+    by_itself = read_study({"shares": {"vms": 64}})
+    large = by_itself.problem(by_itself.objectives(None), 0)
+    assert large.sampled_of == 67_945_521
+    assert 1000 < large.size < 100_000
+    whole = read_study({"shares": {"vms": 20}})
+    assert whole.problem(whole.objectives(None), 0).sampled_of is None
+    drawn = optimize({**STUDY, "sample": 4}, "monte-carlo", evaluations=8, workers=1)
+    assert "The 4 designs are a sample of 10: what is claimed" in drawn.conclusion()
+
+
 def test_the_printed_front_is_one_of_the_shares_of_128_vms():
     """D5: of this study 15 printed members dominated the chosen one."""
     study = {"shares": {"vms": 128, "sample": {"hops": 1, "uniform": 1000}}}
@@ -119,6 +134,90 @@ def test_the_printed_front_is_one_of_the_shares_of_128_vms():
     ]
     assert flagged == sorted(row["design"] for row in summary["front"])
     assert summary["chosen"][0]["design"] in flagged
+
+
+@cloudarena.metric(better="lower")
+def requests_served(run):
+    """Fewer are better, which who serves nobody is best at."""
+    return run.scenario.kind.metric["served"](run)
+
+
+def test_a_choice_that_leaves_work_undone_or_has_no_prices_says_so(tmp_path):
+    found = optimize(
+        {
+            "spec": {
+                **SCENARIO,
+                "arrivals": {"source": "constant", "rate": 20},
+                "prices": {"fat_minute_usd": 0, "thin_minute_usd": 0},
+            },
+            "designs": {"policy": ["static"], "tiers[0].room": [1, 100]},
+        },
+        "monte-carlo",
+        objectives={"requests_served": "minimise", "cost_usd": "minimise"},
+        evaluations=40,
+        workers=1,
+        metrics=[requests_served],
+    )
+    said = found.conclusion()
+    assert found.unserved > 0.0
+    assert "of requests unserved in replication 0." in said
+    assert (
+        "cost_usd is 0 in all runs, since nothing in the spec has a price: set prices.fat" in said
+    )
+    found.save(tmp_path / "out")
+    assert type(found).load(tmp_path / "out").conclusion() == said
+
+
+def test_limits_in_a_study_in_python_and_on_a_model(tmp_path):
+    study = {**STUDY, "where": ["sla_minutes_ok >= 0.5"], "objectives": ["cost_usd"]}
+    found = optimize(study, evaluations=200, workers=1, where=["unserved_share <= 50%"])
+    kept = found.selection.feasibility
+    assert [str(limit) for limit in kept.limits] == [
+        "sla_minutes_ok >= 0.5",
+        "unserved_share <= 0.5",
+    ]
+    assert found.selection.method == "ocba-co"
+    summary = found.summary()
+    assert {"limits", "surely_feasible"} <= set(summary)
+    for one in summary["chosen"][0]["limits"]:
+        assert one["surely"] == (one["low"] >= 0.5 if ">=" in one["limit"] else one["high"] <= 0.5)
+    assert "It surely (0.95) keeps sla_minutes_ok >= 0.5 (" in found.conclusion()
+    runs = [cloudarena.simulate(found.winning_scenario, seed=seed).metrics for seed in range(5)]
+    place = found.selection.row(found.selection.best)
+    measured = kept.metrics.mean[place, 0]
+    assert measured == pytest.approx(np.mean([run["sla_minutes_ok"] for run in runs]), abs=0.3)
+    found.save(tmp_path / "out")
+    assert (tmp_path / "out" / "sure.yaml").exists() == (kept.sure is not None)
+    again = type(found).load(tmp_path / "out")
+    assert again.summary() == summary
+    assert str(kept.limits[0]) in (tmp_path / "out" / "spec.yaml").read_text()
+    shares = optimize("clusters/ligo-20", evaluations=300_000, where=["makespan_s <= 4000"])
+    assert shares.selection.feasibility.limits[0].metric == "makespan_s"
+
+
+def test_continuous_keys_and_policies_with_their_own_are_searched(tmp_path):
+    study = {
+        "spec": SCENARIO,
+        "designs": {
+            "policy": ["utilisation", "static"],
+            "utilisation.high": {"from": 0.86, "to": 0.98},
+            "boot_s": [0, 30],
+        },
+        "objectives": ["cost_usd"],
+    }
+    found = optimize(study, evaluations=60, workers=1)
+    assert found.selection.method == "gp"
+    assert "Gaussian process: 1 continuous and 2 ordered keys in 2 policies" in (
+        found.selection.remark
+    )
+    assert "finalists of" in found.conclusion()
+    assert found.cost() == f"It took {found.selection.evaluations} evaluations."
+    assert found.selection.evaluations <= 60
+    assert found.winner["policy"] in ("utilisation", "static")
+    found.save(tmp_path / "out")
+    assert type(found).load(tmp_path / "out").summary() == found.summary()
+    usual = optimize(study, workers=1, replications=2)
+    assert usual.evaluations == 400
 
 
 def test_the_winner_is_a_spec_that_runs_as_it_was_measured():
@@ -228,10 +327,10 @@ def test_shares_by_one_objective():
     both = optimize("clusters/ligo-20", "los", evaluations=300_000).selection
     alone = optimize("clusters/ligo-20", "los", ["makespan_s"], evaluations=300_000).selection
     assert [one.name for one in alone.objectives] == ["makespan_s"]
-    rough = both.look.moments.mean[:, 0]
-    assert np.array_equal(alone.look.moments.mean[:, 0], rough)
+    rough = both.screening.moments.mean[:, 0]
+    assert np.array_equal(alone.screening.moments.mean[:, 0], rough)
     turned = optimize("clusters/ligo-20", "los", ["memory_mb", "makespan_s"], evaluations=300_000)
-    assert np.array_equal(turned.selection.look.layer, both.look.layer)
+    assert np.array_equal(turned.selection.screening.layer, both.screening.layer)
     for wanted, words in (
         (
             ["memory"],
@@ -284,7 +383,8 @@ def test_any_kind_may_offer_a_model(monkeypatch):
     for study, words in (
         ({"parabola": {"deepest": 1}}, "parabola: unknown key 'deepest'"),
         ({"parabola": 5}, "parabola: 5 is not allowed: a mapping of keys"),
-        ({"parabola": {}, "where": ["a < b"]}, "parabola: is not allowed together with where"),
+        ({"parabola": {}, "where": ["a < b"]}, "where: 'a < b' is not allowed: a metric"),
+        ({"parabola": {}, "where": ["a < 1"]}, "'a' is neither a key of designs nor a metric"),
         ({"objectives": ["height"]}, "spec: is required: a scenario, or parabola"),
     ):
         with pytest.raises(SpecError, match=words):
@@ -328,12 +428,20 @@ def test_experiments_and_report_name_no_kind():
             {"spec": SCENARIO, "designs": {"boot_s": {"from": 1, "to": 0, "steps": 2}}},
             "designs.boot_s: to: 0 is not allowed: at least from, 1",
         ),
-        ({"spec": SCENARIO, "designs": {"boot_s": {"from": 1, "to": 2}}}, "steps: is required"),
+        (
+            {"spec": SCENARIO, "designs": {"boot_s": {"from": 1, "to": 2}}},
+            "designs: a range without steps is not allowed for method los, which tries each",
+        ),
         ({"spec": SCENARIO, "designs": {"boot_s": [-1]}}, "boot_s: -1 is not allowed: at least 0"),
         ({"spec": SCENARIO, "designs": {"boot": [1]}}, "unknown key 'boot'"),
         ({"spec": SCENARIO, "designs": {"boot_s": []}}, "designs.boot_s: an empty list"),
-        ({"spec": SCENARIO, "designs": {"boot_s": [1, 1]}}, "designs.boot_s: 1 stands twice"),
+        ({"spec": SCENARIO, "designs": {"boot_s": [1, 1]}}, "designs.boot_s: 1 is a duplicate"),
         ({"spec": SCENARIO, "where": ["a < b"]}, "where: 'a < b' is not allowed: 'a' is neither"),
+        (
+            {"spec": SCENARIO, "where": ["sla_minute_ok >= 0.9"]},
+            "neither a key of designs nor a metric. Did you mean 'sla_minutes_ok'",
+        ),
+        ({"spec": SCENARIO, "where": ["sla_minutes_ok >= 0.9"]}, "for method los, which knows no"),
         ({"spec": SCENARIO, "objectives": ["cost"]}, "objectives: 'cost' is not allowed: one of"),
         ({"spec": SCENARIO, "objectives": ["arrived"]}, "say arrived:minimise or arrived:maximise"),
         ({"shares": {"vms": 3}}, "vms: 3 is not allowed: a whole number, at least 7"),

@@ -14,7 +14,7 @@ from tests.experiments.made import COST, MEASURES, PROFIT, TIME, made
 from cloudarena.base.statistics import Estimate
 from cloudarena.contract import TradeOff
 from cloudarena.experiments.pairs import holm
-from cloudarena.report.terminal import comparison_tables
+from cloudarena.report.terminal.comparison import comparison_tables
 
 FRONT = TradeOff("", "cost_usd", "response_s")
 
@@ -285,7 +285,7 @@ def test_no_value_never_leads_and_the_sentence_says_where_there_is_none():
 def test_nobody_leads_where_nobody_has_a_value():
     comparison = made("a b", cost_usd=[[np.nan] * 3, [1, np.nan, 2]])
     assert comparison.leaders(COST) == ()
-    assert comparison.conclusion().startswith("No policy has a cost_usd that is known")
+    assert comparison.conclusion().startswith("No policy has a value of cost_usd that is known")
     assert comparison.front(FRONT) == ()
 
 

@@ -11,7 +11,7 @@ def completion(etc, loads, task, machine):
 
 
 def best_machine(etc, loads, task):
-    """The lowest-numbered machine on which the task ends first."""
+    """The first machine on which the task ends first."""
     return min(range(len(loads)), key=lambda machine: completion(etc, loads, task, machine))
 
 
@@ -121,7 +121,7 @@ def _improve(etc, ready, mapping, i, j):
 
 
 def annealing(etc, ready, rng):
-    """Simulated annealing that adds up all loads anew for each mapping."""
+    """Simulated annealing that adds up all loads again for each mapping."""
     tasks, machines = len(etc), len(ready)
     mapping = [int(rng.random() * machines) for _ in range(tasks)]
     temperature = max(finish(etc, mapping, ready))

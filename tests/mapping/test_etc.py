@@ -25,7 +25,7 @@ def test_times_are_in_the_ranges_of_their_class(name):
     # Within a row only the machine's factor differs.
     ratios = etc.times.max(axis=1) / etc.times.min(axis=1)
     assert ratios.max() < MACHINE[machine]
-    # Means of uniform laws: (1 + 3000) / 2 and so on. 512 baselines: 2.5 % standard error.
+    # Means of uniform distributions: (1 + 3000) / 2 and so on. 512 baselines: 2.5 % standard error.
     expected = (1.0 + TASK[task]) / 2.0 * (1.0 + MACHINE[machine]) / 2.0
     assert etc.times.mean() == pytest.approx(expected, rel=0.1)
 
@@ -122,8 +122,8 @@ def test_headers_and_names_are_recognised(tmp_path, text, tasks, machines):
         ("1,1_000\n", "line 1: machine 1: '1_000' is not allowed"),
         ("1,2\n3,\n", "line 2: machine 1: '' is not allowed"),
         ("t1,1\nt2,2\n", "line 1: machine 0: 't1' .*names of tasks need a header"),
-        ("task,a,a\nx,1,2\n", "machine 'a' stands twice"),
-        ("task,a\nx,1\ny,2\nx,3\n", "task 'x' stands twice"),
+        ("task,a,a\nx,1,2\n", "machine 'a' is a duplicate"),
+        ("task,a\nx,1\ny,2\nx,3\n", "task 'x' is a duplicate"),
         ('1,2\n"3,4\n', "line 2: cannot be read"),
     ],
 )

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import skew, t
 
-from cloudarena.optimizers import monte_carlo, ocba, successive_halving
+from cloudarena.base.statistics import front_of
+from cloudarena.optimizers import los, mocba, monte_carlo, ocba, successive_halving
 from cloudarena.optimizers.budget.moments import Moments, moments_of, skewness_of
 from cloudarena.optimizers.methods.ocba import ocba_allocation
 from cloudarena.optimizers.problem import Problem, read_objectives
 from cloudarena.optimizers.selection import intervals
+from cloudarena.optimizers.synthetic import draw_means
 
 from .problems import NormalProblem
 
@@ -170,3 +172,81 @@ def test_the_interval_of_a_chosen_design_with_skewed_noise(method):
         inside.append(low <= truth[selection.best] <= high)
     # It was 0.85 with Monte Carlo and OCBA.
     assert np.mean(inside) >= 0.95 - 2.0 * (0.95 * 0.05 / 200) ** 0.5
+
+
+class Pairs(Problem):
+    """Designs with two objectives, whose noise a function draws for all at once."""
+
+    def __init__(self, truth, noise, seed, common_random_numbers):
+        self.truth, self.noise, self.seed = truth, noise, seed
+        self.size = len(truth)
+        self.objectives = read_objectives(["first", "second"])
+        self.common_random_numbers = common_random_numbers
+
+    def simulate(self, designs, replications):
+        drawn = [
+            (self.truth + self.noise(np.random.default_rng([self.seed, r]), self.truth.shape))
+            for r in replications.tolist()
+        ]
+        return np.stack(drawn, axis=1)[designs]
+
+
+def heavy_tailed(rng, shape):
+    """Student's t with 2.5 degrees of freedom: a variance, but no third moment."""
+    return rng.standard_t(2.5, shape)
+
+
+def skewed_and_heavy(rng, shape):
+    """Lognormal, less its mean: the standard deviation is three times that mean."""
+    return rng.lognormal(0.0, 1.5, shape) - np.exp(1.125)
+
+
+def opposed_objectives(rng, shape):
+    """What is good luck by one objective is bad luck by the other."""
+    luck = rng.normal(size=shape[0])
+    return np.stack([luck, -luck], axis=1) + 0.1 * rng.normal(size=shape)
+
+
+def opposed_designs(rng, shape):
+    """What is good luck for half of the designs is bad luck for the others: common numbers hurt."""
+    sides = np.where(np.arange(shape[0]) % 2 == 0, 1.0, -1.0)[:, None]
+    return 2.0 * rng.normal() * sides + 0.3 * rng.normal(size=shape)
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [*(pytest.param(one, marks=pytest.mark.slow) for one in ("uniform", "exponential")), "surface"],
+)
+@pytest.mark.parametrize(
+    ("noise", "common_random_numbers"),
+    [
+        (heavy_tailed, False),
+        (skewed_and_heavy, False),
+        (opposed_objectives, False),
+        (opposed_designs, True),
+    ],
+)
+def test_claims_about_a_front_where_noise_is_heavy_tailed_or_opposed(
+    truth, noise, common_random_numbers
+):
+    claims, right = {}, {}
+    for seed in range(50):
+        means = draw_means(truth, 25, 2, np.random.default_rng([seed, 5]))
+        problem = Pairs(means, noise, seed, common_random_numbers)
+        front = front_of(means)
+        some = max(2, len(front) // 2)
+        found = {
+            "los": (los(problem, evaluations=500), 1),
+            "los, half": (los(problem, evaluations=500, at_least=some), some),
+            "monte carlo, half": (monte_carlo(problem, evaluations=500, at_least=some), some),
+            "mocba": (mocba(problem, evaluations=500), None),
+        }
+        for name, (selection, wanted) in found.items():
+            hits = len(np.intersect1d(front, selection.selected))
+            whole = np.array_equal(selection.selected, front)
+            came_true = whole if wanted is None else hits >= min(wanted, len(front))
+            claims.setdefault(name, []).append(np.nan_to_num(selection.alignment.probability))
+            right.setdefault(name, []).append(came_true)
+    for name in claims:
+        assert not_above(claims[name], right[name]), name
+    assert np.mean(claims["los"]) > 0.5  # a claim of nothing holds too

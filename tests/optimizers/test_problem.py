@@ -64,7 +64,7 @@ def constant(value):
     ("call", "message"),
     [
         (lambda: FunctionProblem(noisy, []), "designs: an empty sequence"),
-        (lambda: FunctionProblem(noisy, [1], ["a", "a"]), "objectives: 'a' stands twice"),
+        (lambda: FunctionProblem(noisy, [1], ["a", "a"]), "objectives: 'a' is a duplicate"),
         (lambda: FunctionProblem(noisy, [1], []), "objectives: none is not allowed"),
         (
             lambda: FunctionProblem(noisy, [1], {"a": "maximize"}),

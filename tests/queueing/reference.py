@@ -12,7 +12,7 @@ import numpy as np
 
 
 def stationary(rates):
-    """The stationary law of a Markov chain, from its matrix of transition rates."""
+    """The stationary distribution of a Markov chain, from its matrix of transition rates."""
     rates = np.array(rates, float)
     np.fill_diagonal(rates, 0.0)
     generator = rates - np.diag(rates.sum(axis=1))
@@ -22,7 +22,7 @@ def stationary(rates):
 
 
 def birth_death(arrival, service, servers, room):
-    """The law of the number of requests in M/M/c/K."""
+    """The distribution of the number of requests in M/M/c/K."""
     rates = np.zeros((room + 1, room + 1))
     for number in range(room):
         rates[number, number + 1] = arrival

@@ -43,11 +43,11 @@ def test_littles_law(load, service, scv):
 
 
 def test_overload_is_infinite_and_nothing_is_quick():
-    for law in (md1, mg1_ps):
-        assert law([2, 3], 0.5).response_s.tolist() == [np.inf, np.inf]
-        assert law([2, 3], 0.5).throughput.tolist() == [2, 2]
-        assert law(0, 0.5).response_s == 0.5
-        assert law(0, 0.5).in_system == 0
+    for distribution in (md1, mg1_ps):
+        assert distribution([2, 3], 0.5).response_s.tolist() == [np.inf, np.inf]
+        assert distribution([2, 3], 0.5).throughput.tolist() == [2, 2]
+        assert distribution(0, 0.5).response_s == 0.5
+        assert distribution(0, 0.5).in_system == 0
 
 
 def test_shapes_are_broadcast():

@@ -82,11 +82,11 @@ def test_one_server_is_mm1_and_overload_is_infinite():
 def test_mmck_is_the_stationary_law_of_its_markov_chain(servers, room, load):
     service = 2.0
     arrival = load * servers * service
-    law = reference.birth_death(arrival, service, servers, room)
-    number = law @ np.arange(room + 1)
-    busy = law @ np.minimum(np.arange(room + 1), servers)
+    distribution = reference.birth_death(arrival, service, servers, room)
+    number = distribution @ np.arange(room + 1)
+    busy = distribution @ np.minimum(np.arange(room + 1), servers)
     queue = mmck(arrival, service, servers, room)
-    assert queue.blocked == pytest.approx(law[-1], rel=1e-9)
+    assert queue.blocked == pytest.approx(distribution[-1], rel=1e-9)
     assert queue.in_system == pytest.approx(number, rel=1e-9)
     assert queue.utilisation == pytest.approx(busy / servers, rel=1e-9)
     assert queue.throughput == pytest.approx(busy * service, rel=1e-9)

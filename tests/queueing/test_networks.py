@@ -67,9 +67,9 @@ def test_product_form_is_the_stationary_law_of_the_markov_chain():
 def test_a_small_network_solved_as_a_linear_system():
     # One station that repeats with probability 1/2 is M/M/1 of half the service rate: numbers in
     # M/M/1 with room for 60 and load 0.5 are those of the open queue to 1e-15.
-    law = reference.birth_death(1, 2, 1, 60)
+    distribution = reference.birth_death(1, 2, 1, 60)
     network = jackson([1], [[0.5]], [4])
-    assert network.in_system == pytest.approx(law @ np.arange(61), rel=1e-9)
+    assert network.in_system == pytest.approx(distribution @ np.arange(61), rel=1e-9)
     assert network.visits == pytest.approx([2])
 
 

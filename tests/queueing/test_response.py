@@ -1,4 +1,4 @@
-"""The law of the response time of a chain, end to end."""
+"""The distribution of the response time of a chain, end to end."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ LOADS = (0.3, 0.9, 1.0, 1 + 1e-9, 1.5, 40.0)
 
 
 def invert(transform, seconds):
-    """The tail of one law at several times."""
+    """The tail of one distribution at several times."""
     times = np.asarray(seconds, float)
     terms = np.full(1, FIRST_TERMS)
     return [
@@ -77,8 +77,8 @@ def test_a_random_walk_without_queues_is_geometric():
     seconds = np.array([0.1, 1.0, 5.0])
     ours = response_tail(chain, 0, np.ones((3, 2, 1)), seconds)
     visits = 1 + 2 * np.arange(300)
-    laws = stats.gamma.sf(seconds[:, None], visits, scale=0.2)
-    assert ours == pytest.approx(laws @ (0.3 * 0.7 ** np.arange(300)), abs=1e-9)
+    distributions = stats.gamma.sf(seconds[:, None], visits, scale=0.2)
+    assert ours == pytest.approx(distributions @ (0.3 * 0.7 ** np.arange(300)), abs=1e-9)
 
 
 def test_served_requests_are_rather_those_that_turn_back_early():
@@ -96,7 +96,7 @@ def test_the_integral_of_the_tail_is_the_mean(case, losses):
     mean = evaluate(chain, rate, counts, losses).response_s
     end = response_quantile(chain, rate, counts, 0.99999, losses)
     nodes, weights = np.polynomial.legendre.leggauss(60)
-    # Geometric pieces: laws may be spread over several orders of magnitude.
+    # Geometric pieces: distributions may be spread over several orders of magnitude.
     edges = np.concatenate(([0.0], end * 2.0 ** np.arange(-12, 3)))
     widths = np.diff(edges)
     seconds = edges[:-1, None] + widths[:, None] * (nodes + 1) / 2

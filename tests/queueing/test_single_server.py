@@ -95,13 +95,13 @@ def test_nothing_arrives():
 @pytest.mark.parametrize("room", [1, 2, 5, 30])
 @pytest.mark.parametrize("load", [0.2, 0.9, 1.0, 1.000001, 1.5, 6.0])
 def test_mm1c_is_the_stationary_law_of_its_markov_chain(load, room):
-    law = reference.birth_death(3 * load, 3, 1, room)
+    distribution = reference.birth_death(3 * load, 3, 1, room)
     queue = mm1c(3 * load, 3, room)
-    number = law @ np.arange(room + 1)
-    assert queue.blocked == pytest.approx(law[-1], rel=1e-9)
-    assert queue.utilisation == pytest.approx(1 - law[0], rel=1e-9)
+    number = distribution @ np.arange(room + 1)
+    assert queue.blocked == pytest.approx(distribution[-1], rel=1e-9)
+    assert queue.utilisation == pytest.approx(1 - distribution[0], rel=1e-9)
     assert queue.in_system == pytest.approx(number, rel=1e-9)
-    assert queue.response_s == pytest.approx(number / (3 * load * (1 - law[-1])), rel=1e-9)
+    assert queue.response_s == pytest.approx(number / (3 * load * (1 - distribution[-1])), rel=1e-9)
 
 
 @pytest.mark.parametrize("room", [1, 3, 40])

@@ -1,4 +1,4 @@
-"""Laws of response times: against mixtures, convolutions and roots taken by SciPy."""
+"""Distributions of response times: against mixtures, convolutions and roots taken by SciPy."""
 
 import numpy as np
 import pytest
@@ -24,10 +24,10 @@ LEVELS = st.floats(0.01, 0.9999)
 
 
 def mixture_of_erlangs(seconds, arrival, service, room):
-    """The tail in M/M/1/C as it is defined: Erlang laws, weighted by what an arrival finds."""
+    """The tail in M/M/1/C as it is defined: Erlang tails, weighted by what an arrival finds."""
     weights = (arrival / service) ** np.arange(room)
-    laws = stats.gamma.sf(seconds, np.arange(1, room + 1), scale=1 / service)
-    return weights @ laws / weights.sum()
+    distributions = stats.gamma.sf(seconds, np.arange(1, room + 1), scale=1 / service)
+    return weights @ distributions / weights.sum()
 
 
 def test_mm1_by_hand():

@@ -21,6 +21,7 @@ from cloudarena.reduction import (
 from cloudarena.reduction.ecga import ecga, marginal_product_model, repaired
 from cloudarena.reduction.information import at_least_so_high
 from cloudarena.reduction.regression import (
+    by_f_tests,
     cross_validated,
     exchange,
     exhaustive,
@@ -214,12 +215,52 @@ def test_what_is_claimed_of_strategies_not_in_the_sample_comes_true():
 
 
 def test_cross_validation_is_not_fooled_by_choice():
-    rng = np.random.default_rng(3)
-    table, score = rng.standard_normal((60, 300)), rng.standard_normal(60)
+    """Metrics that tell nothing: what is chosen of many seems to, in the sample."""
+    honest = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        table, score = rng.standard_normal((60, 300)), rng.standard_normal(60)
+        table, score = table - table.mean(axis=0), score - score.mean()
+        assert fit(table, score, forward(table, score, 5)).correlation > 0.6
+        honest.append(cross_validated(table, score, lambda x, y: forward(x, y, 5), rng))
+    assert np.mean(honest) < 0.2
+
+
+def test_folds_are_random_so_that_the_order_of_strategies_does_not_matter():
+    """Every tenth strategy was one part: a table in which they are alike fooled it."""
+    rng = np.random.default_rng(5)
+    shift = np.where(np.arange(100) % 10 == 0, 30.0, 0.0)
+    table = rng.standard_normal((100, 4)) + shift[:, None] * [1, 0, 0, 0]
+    score = shift + 0.1 * rng.standard_normal(100)
     table, score = table - table.mean(axis=0), score - score.mean()
-    chosen = forward(table, score, 5)
-    assert fit(table, score, chosen).correlation > 0.7
-    assert cross_validated(table, score, 5)[-1] < 0.4
+    found = cross_validated(
+        table, score, lambda known, target: forward(known, target, 1), np.random.default_rng(1)
+    )
+    assert found > 0.9
+
+
+def test_f_tests_let_in_what_tells_and_nothing_else():
+    rng = np.random.default_rng(4)
+    table = rng.standard_normal((200, 8))
+    score = table[:, 2] + 0.5 * table[:, 5] + 0.3 * rng.standard_normal(200)
+    table, score = table - table.mean(axis=0), score - score.mean()
+    assert {2, 5} <= set(by_f_tests(table, score, 8).tolist())
+    assert len(by_f_tests(table, score, 8)) <= 4
+    assert by_f_tests(table, score, 1).tolist() == [2]
+    # A metric that was the best alone goes when two others explain it.
+    both = table[:, [0, 1]]
+    alike = both.sum(axis=1) + 0.5 * table[:, 7]
+    target = both.sum(axis=1) + 0.1 * table[:, 6]
+    three = np.column_stack((alike, both))
+    assert by_f_tests(three, target, 1).tolist() == [0]
+    assert sorted(by_f_tests(three, target, 3).tolist()) == [1, 2]
+
+
+def test_f_tests_end_the_curve_where_nothing_is_significant():
+    made = np.random.default_rng(0).standard_normal((120, 6))
+    weights = np.array([3.0, 2.0, 0.0, 0.0, 0.0, 0.0])
+    found = reduce_metrics(made, weights=weights, method="f-tests", alignment=0.999999)
+    assert set(found.metrics.tolist()) == {0, 1}
 
 
 def test_what_is_out_of_reach_comes_as_near_as_can_be():

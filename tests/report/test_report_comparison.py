@@ -15,7 +15,7 @@ from cloudarena.report.numbers import UNKNOWN
 from cloudarena.report.page import ECHARTS, render
 from cloudarena.report.pages.comparison import make_sheet
 from cloudarena.report.reproduce import compare_again
-from cloudarena.report.terminal import difference_text, mean_text
+from cloudarena.report.terminal.comparison import difference_text, mean_text
 from cloudarena.report.timeline import MAX_POINTS, thin, time_charts
 
 
@@ -372,3 +372,53 @@ def test_a_folder_in_the_way_is_named(made, tmp_path):
     with pytest.raises(CloudarenaError, match=r"report\.html: cannot be written"):
         made().to_html(tmp_path / "report.html")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_policies_are_rows_by_the_metric_of_the_question(unequal):
+    html = rendered(unequal)
+    rows = re.findall(r'<th scope="row"[^>]*><span class="key"[^>]*></span>([\w-]+)', html)
+    assert sorted(rows) == sorted(unequal.policies)
+    assert rows[-1] == "lazy"  # out of the running, whatever it earned
+    assert rows[0] == unequal.winner(unequal.scenario.kind.metric[unequal.headline])
+
+
+def test_what_all_policies_share_folds_away_and_is_said_in_a_line(made):
+    comparison = made()
+    comparison.values["mean_allocation"][:] = 0.25
+    html = rendered(comparison)
+    assert "The same under all policies: " in html
+    assert "Mean allocation 0.25" in html.partition("The same under all policies: ")[2][:300]
+
+
+def test_charts_of_values_and_of_differences_share_a_place(page, comparison):
+    views = [a["aria-pressed"] for _, a in page.elements if "data-view" in a]
+    assert views == ["true", "false"]
+    away = [a for _, a in page.elements if a.get("data-in-view") == "1"]
+    assert away
+    assert all("hidden" in a for a in away)
+
+
+def test_winner_and_baseline_are_shown_over_time(page, comparison):
+    pressed = {a["data-switch"]: a["aria-pressed"] for _, a in page.elements if "data-switch" in a}
+    assert list(pressed) == list(comparison.policies)
+    assert pressed[comparison.policies[0]] == "true"
+    assert 1 <= list(pressed.values()).count("true") <= 2
+
+
+def test_charts_over_time_show_dates_if_the_scenario_has_one(made):
+    scenario = cloudarena.load("vm/azure-like-10k", {"start_date": "2026-01-05T00:00:00Z"})
+    assert time_charts(scenario, made().samples)[0].dates == (1767571200000.0, 86400000.0)
+    plain = cloudarena.load("vm/azure-like-10k")
+    assert time_charts(plain, made().samples)[0].dates is None
+
+
+def test_limits_in_the_answer_are_said_in_words_with_units():
+    found = cloudarena.compare(
+        "tiers/toy", ["static", "step"], replications=2, by="cost_usd",
+        where=["response_p95_s<=100"], workers=1,
+    )  # fmt: skip
+    sheet = make_sheet(found)
+    said = sheet.conclusion.replace("\N{NO-BREAK SPACE}", " ")
+    assert "keeps 95th percentile of response times ≤ 100 s" in said
+    assert "response_p95_s" not in said
+    assert "response_p95_s <= 100" in found.conclusion()

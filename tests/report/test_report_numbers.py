@@ -109,3 +109,11 @@ def test_a_mean_read_back_lies_within_its_interval(mean, half):
     text = format_estimate(Estimate(mean, mean - half, mean + half))
     read = float(text.split(" ± ")[0].replace(",", ""))
     assert abs(read - mean) <= max(0.51 * half, 0.006 * abs(mean))
+
+
+@pytest.mark.parametrize("half_width", [None, 0.01])
+def test_what_differs_by_rounding_only_is_written_alike(half_width):
+    """The rent of all policies was 11.985 $, and printed as 11.99 and 11.98."""
+    numbers = (11.985, 11.985000000000001, 11.984999999999998)
+    assert len({format_number(one, half_width) for one in numbers}) == 1
+    assert format_number(0.1 + 0.2) == format_number(0.3) == "0.3"

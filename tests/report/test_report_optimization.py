@@ -21,7 +21,7 @@ from cloudarena.report.charts import (
 )
 from cloudarena.report.page import File, Rows, Section, Sheet, html_table, render
 from cloudarena.report.pages.optimization import make_sheet
-from cloudarena.report.terminal import optimization_tables
+from cloudarena.report.terminal.optimization import optimization_tables
 from cloudarena.report.timeline import time_charts
 
 NASTY = "</script><img src=x>&\"'"
@@ -143,7 +143,7 @@ def test_the_page_has_the_charts_the_designs_and_the_answer(found):
 def test_the_winner_is_drawn_over_time():
     study = {"spec": "clusters/hfhc", "designs": {"policy": ["equal", "greedy"]}}
     tried = optimize(study, "monte-carlo", evaluations=4, workers=1)
-    titles = [chart.title for chart in make_sheet(tried).sections[-1].charts]
+    titles = [chart.title for chart in make_sheet(tried).sections[-2].charts]
     assert titles == [plot.title for plot in tried.winning_scenario.kind.plots]
 
 
@@ -151,6 +151,21 @@ def test_a_single_objective_has_no_front_to_draw(found):
     one = optimize({"spec": "vm/toy", "designs": {"policy": ["first-fit", "best-fit"]}},
                "monte-carlo", evaluations=4, workers=1)  # fmt: skip
     titles = [chart.title for chart in make_sheet(one).hero]
-    assert titles == ["Cost against alignment"]
+    assert titles == ["The best designs"]
     _, _, remark, _ = optimization_tables(one)
     assert str(remark).startswith("No replication of any design")  # one trace: nothing varies
+
+
+def test_a_run_is_drawn_by_tier_and_beside_its_prediction():
+    """Only the page of one run: lines of several policies would be too many."""
+    scenario = cloudarena.load("tiers/toy")
+    tables = cloudarena.simulate(scenario, "static").tables
+    alone = {chart.title: chart for chart in time_charts(scenario, {"static": tables})}
+    tiers = [tier.name for tier in scenario.tiers]
+    assert [one.name for one in alone["Fat VMs by tier"].series] == tiers
+    assert alone["Fat VMs by tier"].has_legend
+    names = [one.name for one in alone["Mean response time"].series]
+    assert names == ["response_mean_s", "response_predicted_s"]
+    both = {c.title: c for c in time_charts(scenario, {"a": tables, "b": tables})}
+    assert "Fat VMs by tier" not in both
+    assert [one.name for one in both["Mean response time"].series] == ["a", "b"]

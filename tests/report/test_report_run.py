@@ -12,6 +12,7 @@ from cloudarena.base.measures import AtLeast
 from cloudarena.contract import Metric, Result
 from cloudarena.report.page import metric_head, render
 from cloudarena.report.pages.run import make_sheet
+from cloudarena.report.timeline import time_charts
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +72,18 @@ def test_code_in_the_meaning_of_a_metric_is_code():
     head = metric_head(Metric("x_s", "As long as ``duration_s`` <i>.", "lower", label="X, s"))
     assert "As long as <code>duration_s</code> &lt;i&gt;." in head
     assert 'data-tip="x_s: As long as duration_s &lt;i&gt;. ↓ lower is better"' in head
+
+
+def test_points_that_a_kind_names_have_their_names_beside_them():
+    """Those without a value are left out; the page writes the name of a series beside its point."""
+    table = pa.table(
+        {
+            "device": ["nx", "coral", "idle"],
+            "executed": [3, 1, 0],
+            "j_per_execution": [9.0, 2.0, None],
+        }
+    )
+    chart = time_charts(cloudarena.load("faas/toy"), {"spec": {"devices": table}})[-1]
+    assert chart.title == "Joules for an execution, by device"
+    points = [(one.name, list(one.x), list(one.y), one.kind) for one in chart.series]
+    assert points == [("nx", [3.0], [9.0], "named"), ("coral", [1.0], [2.0], "named")]

@@ -8,7 +8,8 @@ from rich.console import Console
 from cloudarena.base.measures import AtLeast
 from cloudarena.contract import Result
 from cloudarena.report.numbers import UNKNOWN
-from cloudarena.report.terminal import comparison_tables, result_table
+from cloudarena.report.terminal.comparison import comparison_tables
+from cloudarena.report.terminal.run import result_table
 
 TEN = tuple(f"policy-with-number-{k}" for k in range(10))
 

@@ -35,5 +35,5 @@ def test_a_column_that_is_missing_is_an_error(path):
 
 def test_a_line_is_not_looked_for_without_need(path, monkeypatch):
     """To find a line of a CSV means to read up to it: for each row that would take for ever."""
-    monkeypatch.setattr(replay, "place", None)
+    monkeypatch.setattr(replay, "location", None)
     assert len(list(DecisionFile(path, {"vm": None, "machine": None})._rows())) == 2

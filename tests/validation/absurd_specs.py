@@ -77,7 +77,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     base = cloudarena.load(name)
     if base.model_dump().get("workload", {}).get("source") != "inline":
-        base = cloudarena.load(name, SMALLER[base.kind.name])
+        base = cloudarena.load(name, SMALLER.get(base.kind.name, base.kind.small))
     data = base.model_dump(mode="json")
     cloudarena.simulate(data, seed=0)  # compiles
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))

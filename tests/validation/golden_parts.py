@@ -166,17 +166,18 @@ def environment(kind: str) -> dict[str, Any]:
         f"cloudarena/{kind}-v0",
         scenario=EXAMPLES[kind],
         overrides=SMALLER[kind],
+        observation="flat",
         disable_env_checker=True,
     )
     found = {}
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
-        observation, info = env.reset(seed=seed)
-        seen, masks, rewards, ended = [observation], [info["action_mask"]], [], False
+        observation, _ = env.reset(seed=seed)
+        seen, masks, rewards, ended = [observation], [env.unwrapped.action_masks()], [], False
         while not ended:
             observation, reward, ended, _, info = env.step(_any(env.action_space, masks[-1], rng))
             seen.append(observation)
-            masks.append(info["action_mask"])
+            masks.append(env.unwrapped.action_masks())
             rewards.append(float(reward))
         found[str(seed)] = {
             "steps": len(rewards),

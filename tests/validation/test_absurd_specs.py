@@ -20,13 +20,13 @@ PATIENCE_S = 120.0
 """For how long a spec may run before it counts as one that never ends."""
 
 
-def tried(name: str, seed: int, count: int) -> list[dict[str, Any]]:
-    """What came of a number of changes of a scenario; one that hangs or dies is passed over."""
+def tried(name: str, seed: int, count: int, program: Path = PROGRAM) -> list[dict[str, Any]]:
+    """What came of a number of tries of a program; one that hangs or dies is passed over."""
     found: list[dict[str, Any]] = []
     first = 0
     while first < count:
         process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), name, str(seed), str(count), str(first)],
+            [sys.executable, str(program), name, str(seed), str(count), str(first)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -2,12 +2,14 @@
 
 A method that claims a probability must be right at least that often: over many runs the share of
 those in which the claim comes true is not below the mean claim minus two standard errors.
-``python -m benchmarks.optimize claims`` prints a table of the cells of ``test_every_claim``.
+``python -m benchmarks.optimize claims`` prints a table of the cells of ``test_every_claim``, and
+``python -m benchmarks.optimize search`` of those of ``test_every_claim_of_searches``.
 """
 
 import numpy as np
 import pytest
 from benchmarks.optimize_claims import cells, records
+from benchmarks.optimize_search import search_cells, search_names, search_records
 
 from cloudarena.base.statistics import front_of
 from cloudarena.optimizers import (
@@ -22,7 +24,7 @@ from cloudarena.optimizers import (
     successive_halving,
 )
 from cloudarena.optimizers.ordinal.layers import layers_of, up_to_layer
-from cloudarena.optimizers.ordinal.order_curve import look_at
+from cloudarena.optimizers.ordinal.order_curve import screen
 from cloudarena.optimizers.synthetic import NormalProblem, SyntheticProblem
 from cloudarena.reduction import reduce_metrics, synthetic_metrics
 from cloudarena.scenarios.clusters import ClusterModel, Compositions, designed_sample
@@ -47,6 +49,24 @@ def test_every_claim(cell):
     wrong = {
         name: record for name, record in records(cell, 200).items() if record.errors_below > 2.0
     }
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "cell"),
+    [
+        (case, name, cell)
+        for case in ("1", "2", "1 and a limit")
+        for name in search_names(case)
+        for cell in search_cells(case)
+    ],
+    ids=lambda one: one if isinstance(one, str) else "-".join(map(str, one)),
+)
+def test_every_claim_of_searches(case, name, cell):
+    """What they claim of their finalists, on smooth truths and on those that no model expects."""
+    found = search_records(cell, case, name, 200)
+    wrong = {claim: record for claim, record in found.items() if record.errors_below > 2.0}
+    assert found
     assert not wrong
 
 
@@ -134,9 +154,9 @@ def test_the_ligo_shares_with_independent_noise(ligo):
             Compositions(20, 7), variation=variation, seed=seed, common_random_numbers=False
         )
         selection = los(model, replications=2, size="table", seed=seed)
-        assert 200 <= selection.look.layer.max() + 1 <= 420
+        assert 200 <= selection.screening.layer.max() + 1 <= 420
         assert 100 <= len(selection.selected) <= 500
-        assert selection.look.curve.area > 0.5
+        assert selection.screening.curve.area > 0.5
         assert selection.noise < 0.3
         hits.append(holds(selection, front, 1))
     assert np.mean(hits) >= 0.95
@@ -313,6 +333,6 @@ def test_a_selection_of_a_sample_is_good_relative_to_the_sample():
     everything = monte_carlo(sample, replications=2000)
     selection = los(sample, at_least=10)
     assert np.count_nonzero(np.isin(selection.selected, everything.selected)) >= 10
-    assert look_at(sample.estimate(sample.all_designs(), range(10))).noise < 0.3
+    assert screen(sample.estimate(sample.all_designs(), range(10))).noise < 0.3
     some = Subset(sample, selection.selected)
     assert some.size == len(selection.selected)

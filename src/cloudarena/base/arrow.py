@@ -1,4 +1,4 @@
-"""pyarrow, imported when it is first used: to describe a scenario needs no tables."""
+"""PyArrow, imported when it is first used: to describe a scenario needs no tables."""
 
 from __future__ import annotations
 

@@ -72,9 +72,9 @@ def check_vector(name: str, values: ArrayLike, length: int | None, least: float)
         raise SpecError(f"{name}: the shape {vector.shape} is not allowed: {wanted}")
     good = np.isfinite(vector) & (vector > least)
     if not good.all():
-        place = int(np.argmin(good))
+        index = int(np.argmin(good))
         raise SpecError(
-            f"{name}[{place}]: {float(vector[place])!r} is not allowed: "
+            f"{name}[{index}]: {float(vector[index])!r} is not allowed: "
             f"a finite number, more than {least:g}"
         )
     return vector
@@ -84,9 +84,9 @@ def check_finite(name: str, table: Floats) -> None:
     """Raises for the first number that is not finite."""
     good = np.isfinite(table)
     if not good.all():
-        place = np.unravel_index(int(np.argmin(good)), good.shape)
-        where = ", ".join(map(str, place))
-        raise SpecError(f"{name}[{where}]: {float(table[place])!r} is not allowed: a finite number")
+        index = np.unravel_index(int(np.argmin(good)), good.shape)
+        where = ", ".join(map(str, index))
+        raise SpecError(f"{name}[{where}]: {float(table[index])!r} is not allowed: a finite number")
 
 
 def _plain(value: Any) -> Any:
@@ -174,6 +174,6 @@ def _numbers(name: str, values: ArrayLike) -> Floats:
 def _check(name: str, numbers: Floats, good: Flags, allowed: str) -> None:
     good = good & np.isfinite(numbers)
     if not good.all():
-        place = np.unravel_index(int(np.argmin(good)), good.shape)
-        where = f"[{', '.join(map(str, place))}]" if place else ""
-        raise SpecError(f"{name}{where}: {numbers[place]:g} is not allowed: {allowed}")
+        index = np.unravel_index(int(np.argmin(good)), good.shape)
+        where = f"[{', '.join(map(str, index))}]" if index else ""
+        raise SpecError(f"{name}{where}: {numbers[index]:g} is not allowed: {allowed}")

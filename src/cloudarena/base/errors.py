@@ -49,9 +49,9 @@ class InvalidAction(CloudarenaError, ValueError):
     """An action that is not allowed now. The state of the run has not changed."""
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: Iterable[str], alike: float = 0.5) -> str:
     """Returns `` Did you mean 'x'?`` for the known word most like the given one, or nothing."""
-    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=alike)
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
@@ -145,7 +145,7 @@ def _as_written(problem: dict[str, Any]) -> list[str | int]:
     brackets, which name the form that something is written in.
     """
     location = [part for part in problem["loc"] if not str(part).startswith("<")]
-    tags = [place for place, part in enumerate(location) if part in problem.get("branches", ())]
+    tags = [index for index, part in enumerate(location) if part in problem.get("branches", ())]
     if tags:
         del location[tags[0]]
     return location

@@ -12,6 +12,7 @@ import shutil
 import socket
 import tempfile
 import time
+import uuid
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,10 +51,10 @@ def written_folder(folder: str | Path) -> Iterator[Path]:
     target = check_writable(folder)
     with _one_line(target):
         existed = target.is_dir()
-        place = target if existed else target.parent
-        place.mkdir(parents=True, exist_ok=True)
-        sweep_drafts(place)
-        draft = Path(tempfile.mkdtemp(prefix=_draft_name(), dir=place))
+        parent = target if existed else target.parent
+        parent.mkdir(parents=True, exist_ok=True)
+        sweep_drafts(parent)
+        draft = Path(tempfile.mkdtemp(prefix=draft_name(), dir=parent))
     try:
         yield draft
         with _one_line(target):
@@ -75,7 +76,7 @@ def write_text(file: str | Path, text: str) -> Path:
     When that fails, the file is as it was before, or is not there.
     """
     target = Path(file)
-    draft = target.parent / f"{_draft_name()}{target.name[:80]}"
+    draft = target.parent / f"{draft_name()}{target.name[:80]}"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         sweep_drafts(target.parent)
@@ -95,7 +96,7 @@ def sweep_drafts(folder: Path) -> None:
         host, _, rest = draft.name.removeprefix(DRAFT).partition("-")
         with contextlib.suppress(OSError, ValueError):
             if host == _host():
-                is_old = not _is_alive(int(rest.partition("-")[0]))
+                is_old = not is_alive(int(rest.partition("-")[0]))
             else:
                 is_old = time.time() - draft.stat().st_mtime > FORGOTTEN_S
             if is_old and draft.is_dir():
@@ -113,8 +114,9 @@ def _exists(path: Path) -> bool:
     return True
 
 
-def _draft_name() -> str:
-    return f"{DRAFT}{_host()}-{os.getpid()}-"
+def draft_name() -> str:
+    """How the name of a draft of this process begins: each call gives another, for its threads."""
+    return f"{DRAFT}{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}-"
 
 
 def _host() -> str:
@@ -122,7 +124,8 @@ def _host() -> str:
     return "".join(letter for letter in socket.gethostname() if letter.isalnum())[:40] or "host"
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Whether a process of this machine is there."""
     if process <= 0 or os.name == "nt":  # where to ask might end it
         return True
     try:

@@ -7,12 +7,12 @@ work had not finished when the run ended, is an ``AtLeast``.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from cloudarena.base.numpy import np
 
-UNSERVED = "unserved_share"
-"""The metric that every kind has: the share of its work that was not served, lower is better."""
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 
 class AtLeast(float):

@@ -1,6 +1,6 @@
 """Named tuples and dataclasses of arrays and plain values, as the bytes of one file.
 
-The bytes are those of a NumPy archive without pickled objects: the arrays by their place in the
+The bytes are those of a NumPy archive without pickled objects: the arrays by their position in the
 record, and the rest as JSON under ``plain``. The same record gives the same bytes.
 """
 

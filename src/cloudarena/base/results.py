@@ -2,7 +2,8 @@
 
 Every folder has ``metrics.json`` with all figures, a Parquet file for each table and, as far as
 there is something to say, ``report.html`` and ``spec.yaml``. In ``metrics.json``, ``result`` says
-what the folder holds, such as a ``run``, and ``tables`` which tables.
+what the folder holds, such as a ``run``, and ``tables`` which tables; ``format`` is the version of
+folders, which only the writer and the reader here know.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.base.files import written_folder
+from cloudarena.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +26,8 @@ METRICS = "metrics.json"
 SPEC = "spec.yaml"
 REPORT = "report.html"
 STATE = "state.npz"
+FORMAT = 1
+"""The version of folders of results; it rises when a reader of the one before would go wrong."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ def write_results(folder: str | Path, contents: Contents) -> Path:
     import pyarrow.parquet as pq
 
     with written_folder(folder) as draft:
-        for name, content in {METRICS: _json(contents.summary), **contents.texts}.items():
+        summary = {"format": FORMAT, **contents.summary}
+        for name, content in {METRICS: _json(summary), **contents.texts}.items():
             (draft / name).write_text(content, encoding="utf-8", newline="\n")
         for name, table in contents.tables.items():
             pq.write_table(table, draft / f"{name}.parquet", compression="zstd")
@@ -75,6 +80,7 @@ def read_results(folder: str | Path, result: str) -> Contents:
         reason = "is not a folder" if home.exists() else "does not exist"
         raise CloudarenaError(f"{home}: holds no results: it {reason}")
     summary = _summary(home)
+    _check_format(home, summary.pop("format", FORMAT), summary.get("version"))
     if summary.get("result") != result:
         found = summary.get("result")
         what = f"holds the results of a {found}" if found else "is not of this version"
@@ -141,6 +147,16 @@ def _summary(home: Path) -> dict[str, Any]:
     if not isinstance(summary, dict):
         raise CloudarenaError(f"{home / METRICS}: cannot be read: it is no mapping")
     return summary
+
+
+def _check_format(home: Path, found: Any, writer: Any) -> None:
+    """Raises unless folders of a version can be read; those without one are of version 1."""
+    if type(found) is not int or not 1 <= found <= FORMAT:
+        wrote = f"; cloudarena {writer} wrote it" if isinstance(writer, str) and writer else ""
+        raise CloudarenaError(
+            f"{home / METRICS}: format: {found!r} is not allowed: a whole number of at most "
+            f"{FORMAT}, which cloudarena {__version__} reads{wrote}"
+        )
 
 
 def _text(file: Path) -> str:

@@ -132,7 +132,7 @@ def _seconds(
 
 
 def _last_rows(members: Any, time: Any, grid: Any) -> tuple[Any, Any]:
-    """For each time of the grid and each member its last row up to then; rows and grid points."""
+    """Finds the last row of each member up to each time of the grid; rows and grid points."""
     import numpy as np
 
     names, member = np.unique(members, return_inverse=True)

@@ -122,7 +122,7 @@ def _undominated_by_central(losses: Floats) -> Ints:
 
 
 def _is_on_front_of_pairs(points: Floats) -> Flags:
-    """In the order of both objectives: the least second objective so far, and not before."""
+    """Marks, in the order of both objectives, each new least value of the second one."""
     first, second = points.T
     order = np.lexsort((second, first))
     x, y = first[order], second[order]
@@ -136,7 +136,7 @@ def _is_on_front_of_pairs(points: Floats) -> Flags:
 
 
 def _is_on_front_of_many(points: Floats) -> Flags:
-    """In the order of the sums, in which nobody comes before one that dominates it."""
+    """Marks the front in the order of the sums, where nobody precedes one that dominates it."""
     on_front = np.zeros(len(points), np.bool_)
     left = np.lexsort((*points.T[::-1], points.sum(axis=1)))
     while len(left):

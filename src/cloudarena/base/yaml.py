@@ -20,7 +20,7 @@ class _SpecLoader(yaml.SafeLoader):
             if not isinstance(key, yaml.ScalarNode):
                 raise _problem("a key is not allowed to be a list or a mapping", key)
             if key.value in seen:
-                raise _problem(f"key {key.value!r} stands twice", key)
+                raise _problem(f"key {key.value!r} is a duplicate", key)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 

@@ -1,8 +1,8 @@
 """The named scenarios, and scenarios from files.
 
 An entry ``vm/toy`` is the file ``toy.yaml`` in the folder of its kind, for kinds of this package
-one beneath this file. What ``cloudarena optimize`` tries for it is in ``toy.optimize.yaml``, if
-there is such a file.
+one beneath this file. What ``cloudarena optimize`` tries for it is in ``toy.optimize.yaml``, and
+what its metrics are in ``toy.answer.yaml``, if there are such files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 ENTRY = ".yaml"
 STUDY = ".optimize.yaml"
 """The ending of files that say what is optimised."""
-
+ANSWER = ".answer.yaml"
+"""The ending of files that say what comes out, metric by metric."""
 
 DESCRIPTION = re.compile(r"^description:.*\n?(?:(?:[ \t].*)?\n)*", re.MULTILINE)
 """The key of that name at the beginning of a line, and all indented lines after it."""
@@ -36,7 +37,7 @@ def _files(ending: str) -> dict[str, Path]:
         f"{kind.name}/{file.name.removesuffix(ending)}": file
         for kind in kinds().values()
         for file in kind.entries.glob(f"*{ending}")
-        if ending == STUDY or not file.name.endswith(STUDY)
+        if ending != ENTRY or not file.name.endswith((STUDY, ANSWER))
     }
     return dict(sorted(found.items()))
 
@@ -49,6 +50,11 @@ def names() -> list[str]:
 def studies() -> dict[str, Path]:
     """The files that say what ``cloudarena optimize`` tries, by the names of their entries."""
     return _files(STUDY)
+
+
+def answers() -> dict[str, Path]:
+    """The files that say what metrics come out under the default policy, by names of entries."""
+    return _files(ANSWER)
 
 
 def descriptions() -> dict[str, str]:
@@ -93,6 +99,18 @@ def read_overrides(overrides: Sequence[str] | Mapping[str, Any]) -> dict[str, An
 
 def override(data: dict[str, Any], key: str, value: Any) -> None:
     """Sets ``machines[0].cores`` or ``buffer.budget_ticks`` in a raw description."""
+    holder, last = _holder(data, key)
+    holder[last] = value
+
+
+def leave_out(data: dict[str, Any], key: str) -> None:
+    """Takes ``machines[0]`` or ``devices.types.xavier`` out of a raw description."""
+    holder, last = _holder(data, key)
+    del holder[last]
+
+
+def _holder(data: dict[str, Any], key: str) -> tuple[Any, Any]:
+    """The mapping or list in which a key of a raw description is, and what it is called there."""
     parts: list[str | int] = [
         int(number) if number else word
         for word, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", key)
@@ -110,7 +128,7 @@ def override(data: dict[str, Any], key: str, value: Any) -> None:
     last: Any = parts[-1]
     if not (isinstance(here, dict) or (isinstance(here, list) and last in range(len(here)))):
         raise SpecError(f"--set {key}: there is no {last!r}")
-    here[last] = value
+    return here, last
 
 
 def read_spec(spec: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str, Path | None]:

@@ -16,12 +16,21 @@ COMMANDS = {
     "policies": "policies:policies",
     "run": "run:run",
     "compare": "compare:compare",
+    "size": "size:size",
     "map": "map:map_command",
+    "sweep": "sweep:sweep",
+    "results": "results:results",
     "optimize": "optimize:optimize",
+    "train": "train:train",
     "metrics": "metrics:app",
+    "power": "power:app",
+    "import": "import_:import_command",
+    "k8s": "k8s:app",
     "trace": "trace:app",
     "spec": "spec:spec",
     "schema": "spec:schema",
+    "reproduce": "reproduce:reproduce",
+    "bench": "bench:bench",
     "warm": "warm:warm",
     "new": "new:app",
 }
@@ -32,7 +41,6 @@ app = typer.Typer(
     help="Which policy should run my cloud, and what will it cost?",
     epilog="Start with: cloudarena compare vm/azure-like-10k --policies best-fit,random",
     cls=Group,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -50,11 +58,16 @@ def options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")
     ] = False,
 ) -> None:
-    """Which policy should run my cloud, and what will it cost?"""
+    """Tells which policy should run a cloud, and what it will cost."""
 
 
 def command() -> Any:
     """The whole command line."""
     group: Any = get_command(app)
+    for option in group.params:  # Typer's own words take five lines of the screen
+        if option.name == "install_completion":
+            option.help = "Teaches your shell to complete."
+        elif option.name == "show_completion":
+            option.hidden = True
     group.commands = Commands(lambda: {name: of_module(path) for name, path in COMMANDS.items()})
     return group

@@ -1,13 +1,14 @@
-"""``cloudarena map``"""
+"""The command ``cloudarena map``."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloudarena.cli.options import Json, Out, Seed, notices, people, print_json
+from cloudarena.cli.options import Json, Out, Seed, Workers, print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as Dictionary
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from cloudarena.base.results import Contents
+    from cloudarena.experiments.mapping_classes import MappedClasses
     from cloudarena.mapping import Etc, Mapping
 
 
@@ -42,6 +44,13 @@ def map_command(
     machines: Annotated[
         int | None, typer.Option(help="Machines to draw, with --class; 16 by default.")
     ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Draws N matrices of each class: all twelve in one table, or --class."
+        ),
+    ] = None,
+    workers: Workers = -1,
     seed: Seed = 0,
     out: Out = None,
     as_json: Json = False,
@@ -51,6 +60,8 @@ def map_command(
     Example: cloudarena map etc.csv --heuristic min-min,sufferage,ga --out results
 
     Example: cloudarena map --class consistent-high-high --tasks 512 --machines 16
+
+    Example: cloudarena map --replications 20 --heuristic min-min,max-min,sufferage
     """
     from rich.progress import track
 
@@ -60,8 +71,11 @@ def map_command(
     names = [name.strip() for name in heuristic.split(",")] if heuristic else list(HEURISTICS)
     for name in names:
         check_choice("heuristic", name, HEURISTICS)
+    if replications is not None:
+        _many(path, names, etc_class, tasks, machines, replications, workers, seed, out, as_json)
+        return
     etc, source = _matrix(path, etc_class, tasks, machines, seed)
-    console = notices()
+    console = stderr()
     mappings = {}
     for name in track(
         names, "heuristics", console=console, transient=True, disable=not console.is_terminal
@@ -84,9 +98,76 @@ def map_command(
     if as_json:
         print_json(summary)
         return
-    people().print(_table(summary), highlight=False)
+    stdout().print(_table(summary), highlight=False)
     if out is not None:
-        people().print(f"wrote {out}/metrics.json and {len(mappings)} tables", highlight=False)
+        stdout().print(f"wrote {out}/metrics.json and {len(mappings)} tables", highlight=False)
+
+
+def _many(
+    path: Path | None,
+    names: list[str],
+    etc_class: str | None,
+    tasks: int | None,
+    machines: int | None,
+    replications: int,
+    workers: int,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Heuristics over several matrices of each class, with intervals."""
+    from cloudarena.base.errors import CloudarenaError
+    from cloudarena.experiments.mapping_classes import map_classes
+
+    if path is not None:
+        raise CloudarenaError("--replications: is not allowed together with a file")
+    classes = None if etc_class is None else [etc_class]
+    done = map_classes(
+        names,
+        classes,
+        512 if tasks is None else tasks,
+        16 if machines is None else machines,
+        replications,
+        seed,
+        workers,
+    )
+    if out is not None:
+        from cloudarena.base.results import Contents, write_results
+
+        write_results(out, Contents(done.summary(), {"mappings": done.table()}))
+    if as_json:
+        print_json(done.summary())
+        return
+    stdout().print(_class_table(done), highlight=False)
+    if out is not None:
+        stdout().print(f"wrote {out}/metrics.json and mappings.parquet", highlight=False)
+
+
+def _class_table(done: MappedClasses) -> Table:
+    """A row for each class: the makespan of each heuristic over that of the best."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    title = (
+        f"{done.tasks:,} tasks on {done.machines:,} machines, {done.replications:,} matrices of "
+    )
+    title += "each class: makespan over that of the best heuristic for the same matrix"
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.caption = Text("± half of the 95 % interval; the lowest stands out")
+    table.caption_justify = "left"
+    table.add_column("class", no_wrap=True)
+    for name in done.heuristics:
+        table.add_column(name, justify="right")
+    for name in done.classes:
+        estimates = [done.relative(name, heuristic) for heuristic in done.heuristics]
+        least = min(one.mean for one in estimates)
+        cells = []
+        for one in estimates:
+            half = "" if math.isnan(one.high) else f" ± {one.high - one.mean:.3f}"
+            cells.append(Text(f"{one.mean:.3f}{half}", "bold green" if one.mean == least else ""))
+        table.add_row(name, *cells)
+    return table
 
 
 def _matrix(

@@ -27,7 +27,7 @@ FITTED = ("rough", "first")
 class OptimizeCommand(TyperCommand):
     """A command with an option for each of the methods; its help lists methods and options.
 
-    With ``--method los`` the help is that of ``los``.
+    With ``--method los``, or ``los`` in place of a spec, the help is that of ``los``.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -61,12 +61,12 @@ class OptimizeCommand(TyperCommand):
 
 def _asked(args: list[str]) -> str:
     """The method on a command line."""
-    for place, word in enumerate(args):
+    for index, word in enumerate(args):
         if word == "--method":
-            return next(iter(args[place + 1 :]), "")
+            return next(iter(args[index + 1 :]), "")
         if word.startswith("--method="):
             return word.removeprefix("--method=")
-    return ""
+    return args[0]
 
 
 def _names(methods: Iterable[Method[Any]]) -> list[str]:

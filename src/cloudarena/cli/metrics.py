@@ -1,4 +1,4 @@
-"""``cloudarena metrics``"""
+"""The command ``cloudarena metrics``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from cloudarena.cli.options import Json, Out, Seed, listed, people, print_json
+from cloudarena.cli.options import Json, Out, Seed, listed, print_json, stdout
 from cloudarena.cli.usage import Group
 
 if TYPE_CHECKING:
@@ -57,8 +57,19 @@ def reduce(
     by: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Averages rows that have the same there.")
     ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Weights of metrics in the score: columns metric and weight, or a table of how "
+            "many times as important each is as each other (AHP).",
+            show_default="all alike",
+        ),
+    ] = None,
     holdout: Annotated[float, typer.Option(help="Share of strategies for the check.")] = 0.25,
-    method: Annotated[str, typer.Option(help="stepwise, exhaustive or ecga.")] = "stepwise",
+    method: Annotated[
+        str, typer.Option(help="stepwise, f-tests, exhaustive or ecga.")
+    ] = "stepwise",
     seed: Seed = 0,
     out: Out = None,
     as_json: Json = False,
@@ -70,7 +81,7 @@ def reduce(
     Example: cloudarena metrics reduce table.csv --ap 0.95 --s 15 --g 15 --k 10
     """
     from cloudarena.base.errors import SpecError
-    from cloudarena.experiments.metric_table import read_metric_table, reduce_table
+    from cloudarena.experiments.metric_table import read_metric_table, read_weights, reduce_table
 
     if keep is not None and ap is not None:
         raise SpecError("--ap: is not allowed together with --keep")
@@ -85,16 +96,17 @@ def reduce(
         holdout,
         cast("Any", method),
         seed,
+        None if weights is None else read_weights(weights, values),
     )
     if out is not None:
         done.save(out)
     if as_json:
         print_json(done.summary())
         return
-    people().print(_table(done), highlight=False)
-    people().print(done.conclusion(), style="bold", highlight=False)
+    stdout().print(_table(done), highlight=False)
+    stdout().print(done.conclusion(), style="bold", highlight=False)
     if out is not None:
-        people().print(f"wrote {out}/report.html", highlight=False)
+        stdout().print(f"wrote {out}/report.html", highlight=False)
 
 
 def _table(done: MetricReduction) -> Table:

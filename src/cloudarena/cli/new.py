@@ -1,4 +1,4 @@
-"""``cloudarena new``"""
+"""The command ``cloudarena new``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cloudarena.cli.options import people
+from cloudarena.cli.options import stdout
 from cloudarena.cli.usage import Group
 
 app = typer.Typer(
@@ -39,8 +39,9 @@ def scenario(
     made = write_scenario(name, folder)
     lines = (
         f"wrote {made}: a package {name} with its rooms, its catalogue and its test",
+        f"check it with: python -m pytest {made}",
         f"install it with: pip install -e {made}",
         f"then: cloudarena run {name.replace('_', '-')}/toy",
     )
     for line in lines:
-        people().print(line, highlight=False)
+        stdout().print(line, highlight=False)

@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
+from collections.abc import Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
+
     from rich.console import Console
 
+
+def _complete_spec(incomplete: str) -> list[str]:
+    """Names of the catalogue that begin so; shells complete files themselves if there is none."""
+    from cloudarena import catalogue
+
+    return [name for name in catalogue.descriptions() if name.startswith(incomplete)]
+
+
 Spec = Annotated[
-    str, typer.Argument(metavar="SPEC", help="A name of the catalogue, or a YAML file.")
+    str,
+    typer.Argument(
+        metavar="SPEC",
+        help="A name of the catalogue, or a YAML file.",
+        autocompletion=_complete_spec,
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Decides everything that is random.")]
 NOT_IN_FILE = "not_in_file"
 """The key of what ``trace describe`` shows and a trace does not tell: figures, and why."""
+SHOWN_FEATURES = 12
+"""Features of a learned policy that are printed, the most important ones."""
 Overrides = Annotated[
     list[str] | None,
     typer.Option(
@@ -35,16 +57,9 @@ Metrics = Annotated[
 
 def own_metrics(names: list[str] | None) -> list[Any]:
     """The metrics of ``--metric``."""
-    from cloudarena.base.errors import CloudarenaError
-    from cloudarena.policies.parse import load_function
+    from cloudarena.contract.own_metrics import load_metric
 
-    found = []
-    for name in names or ():
-        path, separator, metric = name.rpartition(":")
-        if not separator or not path.endswith(".py"):
-            raise CloudarenaError(f"--metric: {name!r} is not allowed: FILE.py:NAME")
-        found.append(load_function(Path(path), metric))
-    return found
+    return [load_metric(name, "--metric") for name in names or ()]
 
 
 def writable(folder: Path | None) -> Path | None:
@@ -96,17 +111,76 @@ def traceback_option() -> Any:
     return next(option for option in get_command(bare).params if option.name == "traceback")
 
 
+Workers = Annotated[int, typer.Option(help="Processes; -1 is one per core.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Runs there: dask://HOST:PORT, local-dask, ray://HOST:PORT, ray, slurm or mpi.",
+    ),
+]
+ExecutorName = Annotated[
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="MODULE:FACTORY",
+        help="Runs on the concurrent.futures.Executor that a function of yours makes.",
+    ),
+]
+
+
+@contextmanager
+def on_cluster(
+    workers: int, cluster: str | None, executor: str | None
+) -> Iterator[Executor | None]:
+    """The executor that a user names; None for processes of this machine."""
+    if cluster is None and executor in (None, "local"):
+        yield None
+        return
+    from cloudarena.experiments.sweep.executors import opened
+
+    with opened(workers, cluster, executor) as pool:
+        yield pool
+
+
 def listed(text: str | None) -> list[str]:
     """The names of an option such as ``a,b``."""
     return [name.strip() for name in text.split(",")] if text else []
 
 
 def print_json(value: Any) -> None:
-    """Prints one JSON object on standard output."""
-    print(json.dumps(value, indent=2))
+    """Prints one JSON object on standard output; what is not known is null."""
+    print(json.dumps(known(value), indent=2, allow_nan=False))
 
 
-def people() -> Console:
+def known(value: Any) -> Any:
+    """A value without numbers that JSON has not."""
+    if isinstance(value, Mapping):
+        return {key: known(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [known(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def say_how_to_go_on(home: Path, what: str) -> None:
+    """Tells who stopped a command how much is kept, and how the rest is done."""
+    from cloudarena.base.errors import CloudarenaError
+    from cloudarena.experiments.sweep.results import open_results
+
+    try:
+        done = len(open_results(home))
+    except CloudarenaError:
+        return
+    words = " ".join(["cloudarena", *sys.argv[1:]])
+    stderr().print(
+        f"stopped: {done:,} {what} are in {home}. Go on with: {words}",
+        highlight=False,
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+def stdout() -> Console:
     """Standard output for people; as wide as the terminal, or 120 columns in a pipe."""
     from rich.console import Console
 
@@ -114,7 +188,21 @@ def people() -> Console:
     return console if console.is_terminal else Console(width=120)
 
 
-def notices() -> Console:
+def show_importance(rows: list[list[str]]) -> None:
+    """Prints which features of a learned policy decide."""
+    from rich.table import Table
+
+    table = Table("feature", "of", "weight", "changed", box=None, pad_edge=False)
+    for row in rows[:SHOWN_FEATURES]:
+        table.add_row(*row)
+    stdout().print(table)
+    stdout().print(
+        "changed: the share of decisions that come out otherwise when the feature is shuffled",
+        highlight=False,
+    )
+
+
+def stderr() -> Console:
     """Standard error, for progress and notes."""
     from rich.console import Console
 
@@ -126,6 +214,6 @@ def show_warnings() -> None:
     import warnings
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        notices().print(f"note: {message}", style="yellow", highlight=False, soft_wrap=True)
+        stderr().print(f"note: {message}", style="yellow", highlight=False, soft_wrap=True)
 
     warnings.showwarning = show

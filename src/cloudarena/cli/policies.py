@@ -1,4 +1,4 @@
-"""``cloudarena policies``"""
+"""The command ``cloudarena policies``."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from typing import Annotated
 
 import typer
 
-from cloudarena.cli.options import Json, people, print_json
+from cloudarena.cli.options import Json, print_json, stdout
 
 
 def policies(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="A kind of scenario, such as vm.")],
     as_json: Json = False,
 ) -> None:
-    """The built-in policies of a kind of scenario, with a line each.
+    """The policies of a kind of scenario, with a line each.
 
     Example: cloudarena policies vm
     """
+    from cloudarena.contract.learned import described
     from cloudarena.scenarios import kind_named
 
-    book = kind_named(kind.partition("/")[0]).policies
-    entries = {name: book.describe(name) for name in book}
+    chosen = kind_named(kind.partition("/")[0])
+    entries = {name: chosen.policies.describe(name) for name in chosen.policies}
+    entries |= described(chosen.name)
     if as_json:
         print_json(entries)
         return
@@ -29,4 +31,4 @@ def policies(
     table = Table("policy", "what it chooses", box=None, pad_edge=False)
     for name, description in entries.items():
         table.add_row(f"[bold]{name}[/]", description)
-    people().print(table)
+    stdout().print(table)

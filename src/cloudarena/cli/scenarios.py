@@ -1,8 +1,8 @@
-"""``cloudarena scenarios``"""
+"""The command ``cloudarena scenarios``."""
 
 from __future__ import annotations
 
-from cloudarena.cli.options import Json, people, print_json
+from cloudarena.cli.options import Json, print_json, stdout
 
 
 def scenarios(as_json: Json = False) -> None:
@@ -21,4 +21,4 @@ def scenarios(as_json: Json = False) -> None:
     table = Table("scenario", "what it is", box=None, pad_edge=False)
     for name, description in entries.items():
         table.add_row(f"[bold]{name}[/]", description)
-    people().print(table)
+    stdout().print(table)

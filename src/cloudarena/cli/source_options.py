@@ -12,10 +12,11 @@ import typer
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from cloudarena.base.errors import SpecError, explain
-from cloudarena.cli.options import Json, Seed, TraceFolder, notices, people, print_json
+from cloudarena.base.errors import CloudarenaError, SpecError, explain
+from cloudarena.cli.options import Json, Seed, TraceFolder, print_json, stderr, stdout
 from cloudarena.contract.kind import Kind
 from cloudarena.contract.source import Scan, Source
+from cloudarena.contract.spec import mentioned_models
 from cloudarena.contract.spec_text import docstrings
 
 PLAIN = (int, float, str, bool, Path)
@@ -83,17 +84,20 @@ def _finish(kind: Kind, scan: Scan, out: Path, as_json: bool) -> None:
     for file, spec in scan.specs.items():
         kind.scenario.parse(spec, file)
         texts[file] = yaml.safe_dump(dict(spec), sort_keys=False)
-    written = kind.room("sources").write(scan.workload, out, texts)
+    room = kind.room("sources")
+    if not hasattr(room, "write"):
+        raise CloudarenaError(f"{kind}: its work cannot be written: sources.py has no write")
+    written = room.write(scan.workload, out, texts)
     for note in scan.notes:
-        notices().print(f"note: {note}", highlight=False)
+        stderr().print(f"note: {note}", highlight=False)
     summary = {**scan.counts, **written}
     if as_json:
         print_json({**summary, "out": str(out)})
         return
     for name, value in summary.items():
-        people().print(f"{name.replace('_', ' ')}: {value:,}", highlight=False)
+        stdout().print(f"{name.replace('_', ' ')}: {value:,}", highlight=False)
     files = [f"{out}/{file}" for file in canonical_files(kind)]
-    people().print(f"wrote {' and '.join(files)}", highlight=False)
+    stdout().print(f"wrote {' and '.join(files)}", highlight=False)
 
 
 def canonical_files(kind: Kind) -> Iterator[str]:
@@ -106,8 +110,8 @@ def canonical_files(kind: Kind) -> Iterator[str]:
 def _field_parameters(fields: type[Source]) -> Iterator[inspect.Parameter]:
     words = docstrings(fields)
     for name, info in fields.model_fields.items():
-        if name == "source":
-            continue
+        if name == "source" or any(mentioned_models(info.annotation)):
+            continue  # what has keys of its own is for specs
         kind, is_many, may_be_none = _plain_type(info.annotation)
         help_text = " ".join(words.get(name, "").split())
         metavar = "FILE" if kind is Path else None

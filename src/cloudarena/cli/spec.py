@@ -1,4 +1,4 @@
-"""``cloudarena spec`` and ``cloudarena schema``"""
+"""The commands ``cloudarena spec`` and ``cloudarena schema``."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import typer
 
 from cloudarena.base.errors import CloudarenaError, TraceError
 from cloudarena.cli.commands import Build, Commands
-from cloudarena.cli.options import NOT_IN_FILE, Json, Overrides, Seed, people, print_json
+from cloudarena.cli.options import NOT_IN_FILE, Json, Overrides, Seed, print_json, stdout
 from cloudarena.cli.usage import Group
 
 if TYPE_CHECKING:
@@ -206,6 +206,22 @@ def describe(
         print_json(figures)
         return
     _print_figures(figures)
+    for trace in traces or ():
+        if drawn := _picture(trace, seed, list(overrides or ())):
+            stdout().print(f"\n{trace}", style="bold", highlight=False)
+            stdout().print(drawn, highlight=False, markup=False, soft_wrap=True)
+
+
+def _picture(trace: str, seed: int, overrides: list[str]) -> str:
+    """A drawing of what a scenario's work runs on, if its kind draws any."""
+    from cloudarena.catalogue import load, names
+
+    path = Path(trace)
+    if trace not in names() and (not path.is_file() or path.suffix not in (".yaml", ".yml")):
+        return ""
+    scenario = load(trace, overrides)
+    drawn = getattr(scenario.kind.room("build"), "drawing", None)
+    return "" if drawn is None else str(drawn(scenario, seed))
 
 
 def _describe(
@@ -341,7 +357,7 @@ def _print_figures(figures: Mapping[str, Mapping[str, Any]]) -> None:
         table.add_column(trace, justify="right", overflow="fold")
     for name, cells in rows.items():
         table.add_row(name, *(cells.get(trace, "") for trace in figures))
-    people().print(table, highlight=False)
+    stdout().print(table, highlight=False)
     for trace, values in figures.items():
         reasons: dict[str, list[str]] = {}
         for name, why in values[NOT_IN_FILE].items():
@@ -350,7 +366,7 @@ def _print_figures(figures: Mapping[str, Mapping[str, Any]]) -> None:
             text = f"{MARK} not in {trace}: {', '.join(names)}: {why}"
             if names == ["all"]:
                 text = f"{trace}: all figures are {why}"
-            people().print(text, highlight=False)
+            stdout().print(text, highlight=False)
 
 
 def _shown(number: float) -> str:

@@ -67,7 +67,7 @@ def usage_line(error: Any, arguments: Sequence[str]) -> str:
 
 
 def _name(parameter: Any) -> str:
-    """As it is written: ``--seed``, ``SPEC``."""
+    """The name of a parameter as users write it: ``--seed``, ``SPEC``."""
     option = next((name for name in parameter.opts if name.startswith("--")), None)
     return option or str(parameter.metavar or parameter.name).upper()
 
@@ -75,8 +75,8 @@ def _name(parameter: Any) -> str:
 def _given(parameter: Any, arguments: Sequence[str]) -> str:
     """The last value of an option on the command line."""
     value = ""
-    for place, word in enumerate(arguments):
+    for index, word in enumerate(arguments):
         name, equals, after = word.partition("=")
         if name in parameter.opts:
-            value = after if equals else next(iter(arguments[place + 1 :]), "")
+            value = after if equals else next(iter(arguments[index + 1 :]), "")
     return value

@@ -1,4 +1,4 @@
-"""``cloudarena warm``"""
+"""The command ``cloudarena warm``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cloudarena.cli.options import Json, notices, people, print_json
+from cloudarena.cli.options import Json, print_json, stderr, stdout
 
 
 def warm(
@@ -30,7 +30,7 @@ def warm(
     for name in names or kinds():
         check_choice("KIND", name, kinds())
     for name in names or kinds():
-        notices().print(f"compiling {name} ...", highlight=False)
+        stderr().print(f"compiling {name} ...", highlight=False)
         before = time.process_time()
         warm_kind(kinds()[name])
         seconds[name] = round(time.process_time() - before, 1)
@@ -38,4 +38,4 @@ def warm(
         print_json(seconds)
         return
     for name, took in seconds.items():
-        people().print(f"{name}: ready after {took:g} CPU s", highlight=False)
+        stdout().print(f"{name}: ready after {took:g} CPU s", highlight=False)

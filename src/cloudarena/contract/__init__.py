@@ -21,8 +21,10 @@ from cloudarena.contract.metric import Metric, metric, shared
 from cloudarena.contract.plot import Plot, TradeOff
 
 if TYPE_CHECKING:
+    from cloudarena.contract.candidates import Candidates, Feature
     from cloudarena.contract.decision import Decision, Observer
     from cloudarena.contract.model import Model
+    from cloudarena.contract.picture import Picture
     from cloudarena.contract.result import RecordLevel, Result
     from cloudarena.contract.run import Run
     from cloudarena.contract.saved import Saved
@@ -32,12 +34,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ROOMS",
+    "Candidates",
     "Decision",
+    "Feature",
     "InvalidAction",
     "Kind",
     "Metric",
     "Model",
     "Observer",
+    "Picture",
     "Plot",
     "Policy",
     "RecordLevel",
@@ -55,11 +60,14 @@ __all__ = [
 # What needs NumPy or Pydantic is imported when it is asked for: a list of kinds needs neither.
 __getattr__: Any = exports(
     __name__,
+    Candidates="candidates",
+    Feature="candidates",
     Decision="decision",
     Model="model",
     Saved="saved",
     scenario_from_yaml="scenario",
     Observer="decision",
+    Picture="picture",
     RecordLevel="result",
     Result="result",
     Run="run",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, ClassVar
@@ -15,14 +15,16 @@ from numpy.typing import NDArray
 from cloudarena.base.arrays import is_whole
 from cloudarena.base.errors import CloudarenaError, InvalidAction
 from cloudarena.base.notices import tell
+from cloudarena.contract.candidates import Candidates
 from cloudarena.contract.kind import Kind
 from cloudarena.contract.result import RecordLevel
 from cloudarena.contract.run import DecisionT, Run
 from cloudarena.contract.scenario import Scenario
-from cloudarena.engine.compiled import compiled_as
-from cloudarena.engine.interrupts import Interrupted, apart, make_flag
+from cloudarena.engine.compiled import NO_C, jit_for_signature
+from cloudarena.engine.interrupts import Interrupted, make_flag, run_interruptibly
 from cloudarena.engine.status import DECIDE, ENDED, FULL
 from cloudarena.engine.streams import stream
+from cloudarena.engine.worlds import type_of
 from cloudarena.policies.array import ArrayPolicy, Bundle
 from cloudarena.policies.blame import asked, fault_of
 from cloudarena.policies.policy import Policy
@@ -53,6 +55,8 @@ class KernelRun(Run[DecisionT]):
         self.rng = stream(seed, "policy")
         self._status: int | None = None
         self._lost = False
+        self._looks: dict[str, Any] = {}
+        self._fields: dict[str, NDArray[Any]] = {}
 
     @abstractmethod
     def encode(self, action: Any) -> tuple[Any, ...]:
@@ -65,6 +69,10 @@ class KernelRun(Run[DecisionT]):
     @abstractmethod
     def grow(self) -> None:
         """Makes room for what is full."""
+
+    def no_action(self) -> tuple[Any, ...]:
+        """What ``act`` is given before the first decision: it ignores it."""
+        return tuple(0 for _ in self.action_types)
 
     def shown(self) -> tuple[Any, ...]:
         """What the kernel hands to array policies, read-only."""
@@ -79,7 +87,7 @@ class KernelRun(Run[DecisionT]):
         if self._lost:
             raise CloudarenaError("the run was interrupted within its policy and cannot go on")
         if self._status is None:
-            self._status = self._act(tuple(0 for _ in self.action_types))
+            self._status = self._act(self.no_action())
             self.parts.clear()
         return self._status == DECIDE
 
@@ -87,7 +95,13 @@ class KernelRun(Run[DecisionT]):
         """Takes an action and moves on to the next decision or the end."""
         self._settle(self._act(self.encode(action)))
 
-    def _act(self, action: tuple[Any, ...]) -> int:
+    def apply_numbers(self, numbers: list[int]) -> bool:
+        """Applies a candidate; returns whether something is to be decided then."""
+        self._settle(self._act(numbers))
+        self._moved()
+        return self._status == DECIDE
+
+    def _act(self, action: Sequence[Any]) -> int:
         """Takes an action, and goes on as often as something is full."""
         while (status := int(self._compiled_act(self.world, *action))) == FULL:
             self.grow()
@@ -95,7 +109,48 @@ class KernelRun(Run[DecisionT]):
 
     @cached_property
     def _compiled_act(self) -> Any:
-        return compiled_step(self.kernel.act, numba.typeof(self.world), *self.action_types)
+        known = (self.kernel.act, id(self._world_type))  # the hash of the type of a world is slow
+        if known not in _ACTS:
+            _ACTS[known] = compiled_step(self.kernel.act, self._world_type, *self.action_types)
+        return _ACTS[known]
+
+    @cached_property
+    def _world_type(self) -> Any:
+        return type_of(self.world)
+
+    def totals(self) -> Any:
+        """A copy of the kernel's totals."""
+        totals = getattr(self.world, "totals", None)
+        return None if totals is None else totals.copy()
+
+    def total(self, name: str) -> Any:
+        """One of the kernel's totals; rewards ask for it at every step."""
+        view = self._fields.get(name)
+        if view is None:
+            view = self._fields[name] = self.world.totals[name]
+        return view.item()
+
+    def fill(self, candidates: Candidates, features: Any, context: Any, actions: Any) -> int:
+        """Writes the candidates of the decision, without building the decision."""
+        if candidates.look is None:
+            return super().fill(candidates, features, context, actions)
+        look = self._looks.get(candidates.decides)
+        if look is None:
+            types = (self._world_type, *map(numba.typeof, (features, context, actions)))
+            look = self._looks[candidates.decides] = compiled_step(candidates.compiled_look, *types)
+        return int(look(self.world, features, context, actions))
+
+    def move_to(self, world: Any) -> None:
+        """Makes another state of the same type that of this run."""
+        self.world = world
+        self._fields = {}
+        self.parts = {}
+        self._decision = None
+
+    def stands(self, status: int) -> None:
+        """Takes note that compiled code has moved the state, and where it stands."""
+        self._status = status
+        self._moved()
 
     def _settle(self, status: int) -> None:
         """Takes note of where the kernel stands, or says why an action is not allowed."""
@@ -110,6 +165,10 @@ class KernelRun(Run[DecisionT]):
         A policy that fails, fails here as it does stepped: the decision at which compiled code
         raised something is put once more to the plain function.
         """
+        player = getattr(policy, "player", None)
+        if player is not None:
+            self._play_by_state(player(self))
+            return
         code = policy.machine_code if isinstance(policy, ArrayPolicy) else None
         if not isinstance(policy, ArrayPolicy) or code is None:
             super().play(policy)
@@ -118,9 +177,7 @@ class KernelRun(Run[DecisionT]):
         codes = code if isinstance(code, tuple) else (code,)
         values = tuple(part.values for part in parts if isinstance(part, ArrayPolicy))
         self.prepare(policy)
-        types = tuple(numba.typeof(part) for part in (self.world, *self.shown()))
-        signatures = self.scenario.kind.policies.signatures()
-        run_on = _compiled_play(self.kernel.play, types, signatures, self.scenario.kind)
+        run_on = self._compiled_play()
         raised: BaseException | None = None
         status = DECIDE
         try:
@@ -134,6 +191,17 @@ class KernelRun(Run[DecisionT]):
             self._status = status
         else:
             self._refuse(policy, status)
+
+    def _compiled_play(self) -> Any:
+        """The kernel for a whole run of this type of state."""
+        types = tuple(type_of(part) for part in (self.world, *self.shown()))
+        known = (self.kernel.play, *map(id, types))  # the hash of the type of a world is slow
+        if known not in _PLAYS:
+            kind = self.scenario.kind
+            dispatcher = _compiled_play(self.kernel.play, types, kind.policies.signatures(), kind)
+            (compiled,) = dispatcher.overloads.values()
+            _PLAYS[known] = compiled.entry_point  # a dispatcher asks for the types at each call
+        return _PLAYS[known]
 
     def _repeat(self, policy: ArrayPolicy, raised: BaseException) -> None:
         """Puts the decision at which compiled code raised something to the plain function.
@@ -164,19 +232,36 @@ class KernelRun(Run[DecisionT]):
             self.apply(action)
         return part
 
+    def _play_by_state(self, player: Callable[..., int]) -> None:
+        """Runs to the end by a policy that looks at the state."""
+        if not self.is_deciding:
+            return
+        while (status := self._interruptibly(lambda stop: player(self.world, stop))) == FULL:
+            self.grow()
+        self._status = status
+
     def _play_on(self, run_on: Any, policies: tuple[Any, ...]) -> int:
-        """Lets the kernel decide by compiled policies; signals are heard meanwhile."""
-        state, stop = (self.world, *self.shown()), make_flag()
+        """Lets the kernel decide by compiled policies."""
+        state = (self.world, *self.shown())
+        return self._interruptibly(lambda stop: run_on(*state, stop, *policies, self.rng))
+
+    def _interruptibly(self, call: Callable[[Any], Any]) -> int:
+        """Lets compiled code play; signals are heard meanwhile."""
+        stop = make_flag()
         self._status = None
         self._moved()
         try:
-            return int(apart(lambda: run_on(*state, stop, *policies, self.rng), stop))
+            return int(run_interruptibly(lambda: call(stop), stop))
         except Interrupted as interrupt:
             self._lost = not interrupt.ended or interrupt.value not in (DECIDE, ENDED)
             self._status = None if self._lost else int(interrupt.value)
             raise interrupt.signal from None
         except Exception as error:
             raise _PolicyRaised(error) from error
+
+
+_ACTS: dict[tuple[Any, int], Any] = {}
+_PLAYS: dict[tuple[Any, ...], Any] = {}
 
 
 class _PolicyRaised(Exception):
@@ -201,7 +286,7 @@ def _compiled_play(
     flag, (values, rng) = numba.int64[::1], policies[0].args[-2:]
     values = [values] * len(policies)
     signature = numba.int64(*state, flag, *values, *functions, rng)
-    return compiled_as(play, signature, before, nogil=True)
+    return jit_for_signature(play, signature, before, nogil=True, **NO_C)
 
 
 def _function_type(signature: Any) -> Any:

@@ -19,12 +19,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cloudarena.base.errors import CloudarenaError, check_choice
+from cloudarena.base.names import UNSERVED
 from cloudarena.contract.metric import Metric
-from cloudarena.contract.plot import Plot, TradeOff
+from cloudarena.contract.plot import Plot, Slices, TradeOff
 
 if TYPE_CHECKING:
+    from cloudarena.contract.candidates import Candidates
     from cloudarena.contract.decision import Observer
+    from cloudarena.contract.earnings import Earnings
     from cloudarena.contract.model import Model
+    from cloudarena.contract.picture import Picture
     from cloudarena.contract.result import RecordLevel
     from cloudarena.contract.run import Run
     from cloudarena.contract.scenario import Scenario
@@ -62,12 +66,21 @@ class Kind:
     """Changes of the example's keys that make it small enough for checks."""
     plots: tuple[Plot, ...] = ()
     """What the report draws over time."""
+    slices: Slices | None = None
+    """What a timeline draws (``run --trace``)."""
     trade_offs: tuple[TradeOff, ...] = ()
     """Pairs of metrics that the report draws against each other."""
     models: Mapping[str, str] = field(default_factory=dict)
     """Closed-form models that a study may search instead of simulating: the key that users write,
     and the class, as in ``policies.model.study:Shares``."""
 
+    decides: tuple[str, ...] = ()
+    """What is decided, each an environment of its own; the name of the kind if it is one thing."""
+    load_keys: tuple[str, ...] = ()
+    """The keys of a spec that say how much work comes, where work is generated: as far as a spec
+    has them."""
+    prices: str = ""
+    """The keys of a spec that say what things cost, for who asks by money and has set none."""
     compile_s: float = 0.0
     """How long its first run compiles, as far as one knows; 0 where that is not worth a word."""
     own_metrics: tuple[Metric, ...] = ()
@@ -78,6 +91,8 @@ class Kind:
             raise CloudarenaError(
                 f"kind {self.name!r} is not allowed: lower-case letters, digits and hyphens"
             )
+        if not self.decides:
+            object.__setattr__(self, "decides", (self.name,))
         missing = [room for room in ROOMS if find_spec(f"{self.package}.{room}") is None]
         if missing:
             raise CloudarenaError(
@@ -179,6 +194,30 @@ class Kind:
         found: Callable[[Scenario, str], Observer] = getattr(room, names[-1])
         return found
 
+    @cached_property
+    def candidates(self) -> dict[str, Candidates]:
+        """How its decisions are shown to learners, by what is decided; none in some kinds."""
+        found: dict[str, Candidates] = getattr(self.room("observe"), "CANDIDATES", {})
+        return found
+
+    @cached_property
+    def rankings(self) -> dict[str, Candidates]:
+        """What learned policies may decide besides, by whole runs: it is no environment."""
+        found: dict[str, Candidates] = getattr(self.room("observe"), "RANKINGS", {})
+        return found
+
+    @cached_property
+    def earnings(self) -> Earnings | None:
+        """The rewards that are sums of what the kernel counts; None where there are none."""
+        found: Earnings | None = getattr(self.room("observe"), "EARNINGS", None)
+        return found
+
+    @cached_property
+    def picture(self) -> Callable[[Any], Picture] | None:
+        """What a drawing of a run shows; None where there is nothing to be drawn."""
+        found: Callable[[Any], Picture] | None = getattr(self.room("observe"), "picture", None)
+        return found
+
     def reward(self, name: str) -> Callable[[Any], float]:
         """What learning has earned in a run so far, by a metric with a direction."""
         check_choice("reward", name, [metric.name for metric in self.metrics if metric.better])
@@ -192,18 +231,19 @@ class Kind:
         return found
 
     def memory_needs(self, scenario: Scenario, record: RecordLevel) -> tuple[float, str]:
-        """At least how many bytes a run takes, and the keys that decide it with their values."""
+        """How many bytes a run takes at least, and the keys that decide it with their values."""
         needs: tuple[float, str] = self.room("build").memory_needs(scenario, record)
         return needs
 
     def check(self) -> None:
         """Raises unless the parts fit together; asked once, before the first run."""
-        from cloudarena.base.measures import UNSERVED  # it needs NumPy, a list of kinds does not
-
         names = list(self.metric)
         for name in (self.headline, UNSERVED):
             if name not in names:
                 raise CloudarenaError(f"kind {self.name}: {name} is not one of its metrics")
+        for name in self.candidates:
+            if name not in self.decides:
+                raise CloudarenaError(f"kind {self.name}: {name} is not one of its decides")
         if self.highlights[:1] != (UNSERVED,):
             raise CloudarenaError(f"kind {self.name}: {UNSERVED} is not the first highlight")
         if self.default_policy.partition(":")[0] not in self.policies:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from cloudarena.base.errors import CloudarenaError, nearest
+from cloudarena.base.errors import CloudarenaError, check_choice, nearest
+from cloudarena.base.html import html_table
 from cloudarena.base.measures import AtLeast
 from cloudarena.base.results import SPEC, Contents, needed, number_or_null
 from cloudarena.base.series import history_of_the_whole, resampled
+from cloudarena.contract.own_metrics import described, restored
 from cloudarena.contract.saved import Saved
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from cloudarena.contract.pictures import ResultPlots
     from cloudarena.contract.scenario import Scenario
 
 RecordLevel = Literal["none", "summary", "full"]
@@ -87,6 +91,35 @@ class Result(Saved):
         wanted = [one for one in attributes or columns if one not in keys]
         return table.select([*keys, *wanted])
 
+    def __repr__(self) -> str:
+        """What ran, and the headline."""
+        kind = self.spec.kind if self.spec is not None else None
+        value = self.metrics.get(kind.headline) if kind is not None else None
+        told = f": {kind.headline} {value:.6g}" if kind is not None and value is not None else ""
+        tables = f", tables {', '.join(self.tables)}" if self.tables else ""
+        return f"<Result of {self.scenario} under {self.policy}, seed {self.seed}{told}{tables}>"
+
+    def _repr_html_(self) -> str:
+        """A table of the metrics, for notebooks."""
+        rows = [[name, f"{value:,.6g}"] for name, value in self.metrics.items()]
+        title = f"{self.scenario} under {self.policy}, seed {self.seed}"
+        return html_table(["metric", "value"], rows, title)
+
+    @property
+    def plot(self) -> ResultPlots:
+        """Pictures of the run: ``over_time``, ``heatmap``, ``gantt``."""
+        from cloudarena.contract.pictures import ResultPlots
+
+        return ResultPlots(self)
+
+    def to_pandas(self, table: str | None = None) -> Any:
+        """The metrics as a pandas Series; or one of the tables as a DataFrame, by its name."""
+        if table is not None:
+            check_choice("table", table, self.tables)
+            return self.tables[table].to_pandas()
+        pandas = importlib.import_module("pandas")
+        return pandas.Series(self.metrics, name=self.policy, dtype=float)
+
     def summary(self) -> dict[str, Any]:
         """What made the result, and its metrics, as plain values for JSON.
 
@@ -105,6 +138,7 @@ class Result(Saved):
             "tick_seconds": self.tick_seconds,
             "notes": list(self.notes),
             "tables": list(self.tables),
+            **({} if self.spec is None else described(self.spec.kind)),
         }
 
     def contents(self) -> Contents:
@@ -121,7 +155,7 @@ class Result(Saved):
         spec = None
         if said["kind"] is not None:
             text = needed(contents, cls.stored_as, SPEC)
-            spec = scenario_from_yaml(text, said["scenario"])
+            spec = scenario_from_yaml(text, said["scenario"]).measuring(*restored(said))
         return cls(
             metrics={
                 name: _measured(value, name in said["at_least"])

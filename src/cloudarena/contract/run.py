@@ -14,9 +14,22 @@ from cloudarena.version import __version__
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from cloudarena.contract.candidates import Candidates
     from cloudarena.contract.scenario import Scenario
 
 DecisionT = TypeVar("DecisionT")
+
+
+class Anyone:
+    """The policy for which a decision is shown: one that needs nothing and orders no queue."""
+
+    name = "anyone"
+    needs = ""
+    order = None
+    early = False
+
+
+ANYONE: Any = Anyone()
 
 
 class Run(ABC, Generic[DecisionT]):
@@ -76,6 +89,33 @@ class Run(ABC, Generic[DecisionT]):
         """Forgets what was true before time moved."""
         self._decision = None
         self.parts.clear()
+
+    @property
+    def asks(self) -> str:
+        """Which kind of decision is to be taken now, such as ``place``."""
+        decision: Any = self.decision
+        return str(decision.kind)
+
+    def fill(self, candidates: Candidates, features: Any, context: Any, actions: Any) -> int:
+        """Writes the candidates of the decision that the run is at, and returns their number."""
+        decision: Any = self.decision
+        return int(candidates.compiled(*decision.arguments(ANYONE), features, context, actions))
+
+    def apply_numbers(self, numbers: list[int]) -> bool:
+        """Applies a candidate; returns whether something is to be decided then."""
+        self.apply(numbers[0] if len(numbers) == 1 else tuple(numbers))
+        return self.is_deciding
+
+    def totals(self) -> Any:
+        """A copy of the sums that the run keeps, one record; None if it keeps none."""
+        return None
+
+    def risen(self, before: Any, after: Any) -> dict[str, Any]:
+        """How much each total rose by, of those that did."""
+        if after is None:
+            return {}
+        rises = {name: (after[name] - before[name]).item() for name in after.dtype.names}
+        return {name: rise for name, rise in rises.items() if rise}
 
     def play(self, policy: Policy) -> None:
         """Lets the policy decide until the run ends; compiled, where the kind can do that."""

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import importlib
+from abc import abstractmethod
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from pydantic import PrivateAttr, ValidationError
 
 from cloudarena.base.errors import SpecError, explain
 from cloudarena.base.yaml import parse_yaml, write_yaml
 from cloudarena.contract.result import RecordLevel
-from cloudarena.contract.spec import Spec, union_tags
+from cloudarena.contract.spec import SPEC_VERSION, Spec, SpecVersion, union_tags
 
 if TYPE_CHECKING:
     from cloudarena.contract.decision import Observer
     from cloudarena.contract.kind import Kind
     from cloudarena.contract.metric import Metric
     from cloudarena.contract.run import Run
+
+
+class MachineGroup(NamedTuple):
+    """Machines that are alike, whose number is a key of the spec."""
+
+    name: str
+    key: str
+    """The key of their number."""
+    number: int
+    hourly_usd: float = 0.0
+    """What one costs for an hour; 0 if that is not known."""
+    also: tuple[str, ...] = ()
+    """Keys that have the same number."""
+    entry: str = ""
+    """The key of all that is said of them, to be left out if there are none; empty if their
+    number may be 0."""
 
 
 class Scenario(Spec):
@@ -32,10 +50,14 @@ class Scenario(Spec):
     """What the scenario is made of."""
 
     scenario: str
+    version: SpecVersion = SPEC_VERSION
+    """The version of specs that the file is written for."""
     description: str = ""
     policy: str | None = None
     """The policy of a run when the user names none, such as ``utilisation:high=0.9``."""
     record: RecordLevel = "summary"
+    start_date: datetime | None = None
+    """The date and time of time 0, as in 2026-01-05T00:00:00Z; UTC if it names no zone."""
 
     _name: str = PrivateAttr(default="")
 
@@ -76,26 +98,54 @@ class Scenario(Spec):
         """What the spec lets policies know besides what all of them see, such as ``durations``."""
         return ()
 
+    @property
+    def length_s(self) -> float | None:
+        """The seconds that a run lasts, where the spec says it; amounts are then told by day."""
+        return None
+
+    @property
+    def machine_groups(self) -> tuple[MachineGroup, ...]:
+        """The machines whose number is a key of the spec: what ``cloudarena size`` looks for."""
+        return ()
+
+    @property
+    def resampled(self) -> str:
+        """What replications draw again of a recorded trace, in words; nothing if they do not."""
+        return ""
+
     def measuring(self, *metrics: Metric) -> Self:
         """The scenario with metrics of a user's besides those of its kind."""
         copy = self.model_copy()
         copy.__dict__["kind"] = self.kind.measuring(*metrics)
         return copy
 
+    def like(self, other: Scenario) -> Self:
+        """The scenario with the metrics of users and the work that another was given."""
+        copy = self.measuring(*other.kind.own_metrics)
+        if "load_workload" in vars(other):
+            copy.__dict__["load_workload"] = vars(other)["load_workload"]
+        return copy
+
     def compared_policies(self) -> list[str]:
         """The built-in policies that are compared when nobody names any."""
         return self.kind.policies.compared_names(self.facts)
 
+    @abstractmethod
     def load_workload(self, seed: int) -> Any:
         """The work of a seed, as the sources of the kind give it."""
-        raise NotImplementedError
+
+    def with_workload(self, workload: Any, **changes: Any) -> Self:
+        """The scenario with other work, whatever the seed, and other values of its keys."""
+        copy = self.model_copy(update=changes)
+        copy.__dict__["load_workload"] = lambda seed: workload
+        return copy
 
     def not_told(self, seed: int) -> Mapping[str, str]:
         """The figures of its work that do not stand in its source, and where they come from."""
         return {}
 
     def memory_needs(self, record: RecordLevel) -> tuple[float, str]:
-        """At least how many bytes a run takes, and the keys that decide it with their values."""
+        """How many bytes a run takes at least, and the keys that decide it with their values."""
         return self.kind.memory_needs(self, record)
 
     def start(self, seed: int = 0, record: RecordLevel | None = None) -> Run[Any]:
@@ -128,4 +178,6 @@ def _absolute(value: Any) -> Any:
         return {key: _absolute(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_absolute(entry) for entry in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
     return str(value.absolute()) if isinstance(value, Path) else value

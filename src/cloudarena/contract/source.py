@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -27,7 +28,7 @@ LONGEST_NAME = 255
 """Characters of the name of a file or folder: no file system allows more."""
 
 
-def _from_folder(path: Path, info: ValidationInfo) -> Path:
+def from_folder(path: Path, info: ValidationInfo) -> Path:
     """Resolves a relative path from the folder of the spec it stands in."""
     if max(map(len, path.parts), default=0) > LONGEST_NAME:
         raise PydanticCustomError(
@@ -39,7 +40,7 @@ def _from_folder(path: Path, info: ValidationInfo) -> Path:
     return Path(folder) / path if folder is not None else path
 
 
-SpecPath = Annotated[Path, AfterValidator(_from_folder)]
+SpecPath = Annotated[Path, AfterValidator(from_folder)]
 """A path in a spec: relative ones start from the folder of the spec."""
 
 
@@ -47,7 +48,7 @@ def from_yaml(value: Any, info: ValidationInfo) -> Any:
     """A path stands for what is in the YAML file there."""
     if not isinstance(value, (str, Path)):
         return value
-    path = _from_folder(Path(value), info)
+    path = from_folder(Path(value), info)
     try:
         return parse_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -142,9 +143,14 @@ class Source(Spec):
         """Whether a file is of this format, by how it begins."""
         return False
 
+    @property
+    def resampled(self) -> str:
+        """What replications draw again of a recorded trace, in words; nothing if they do not."""
+        return ""
+
+    @abstractmethod
     def scan(self, seed: int) -> Scan:
         """The work as it is written to a file, and what was read, skipped and dropped."""
-        raise NotImplementedError
 
     def not_told(self, seed: int) -> Mapping[str, str]:
         """The figures that it does not tell, and where they come from."""
@@ -163,10 +169,10 @@ def load_workload(source: Any, seed: int, *others: float) -> Any:
 
     What the source needs besides, such as the speed of a core, is given to its ``load`` too.
     """
-    return _load(source, _stamp(source), seed, *others)
+    return _load(source, stamp(source), seed, *others)
 
 
-def _stamp(source: Any) -> tuple[int, ...]:
+def stamp(source: Any) -> tuple[int, ...]:
     """Changes when a file behind the source does."""
     values = [
         value

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.base.errors import nearest
+from cloudarena.base.errors import nearest, one_line
+from cloudarena.version import __version__
 
 NUMBERS = (int, float, int | None, float | None)
+SPEC_VERSION: Final = 1
+"""The version of the specs that this package reads; it rises when a key changes its meaning."""
+
+
+def _readable_version(value: Any) -> Any:
+    if type(value) is not int or value != SPEC_VERSION:
+        raise PydanticCustomError(
+            "not_allowed",
+            f"{one_line(value)} is not allowed: {SPEC_VERSION}, the version of specs that "
+            f"cloudarena {__version__} reads",
+        )
+    return value
+
+
+SpecVersion = Annotated[Literal[1], BeforeValidator(_readable_version), Field(exclude=True)]
+"""The key ``version`` of a file. It is no part of what is described: what is written of a spec and
+what is computed from it are the same with and without it."""
 
 
 class Spec(BaseModel):
@@ -26,7 +44,7 @@ class Spec(BaseModel):
             known = {info.alias or name: info.annotation for name, info in cls.model_fields.items()}
             for key, value in data.items():
                 if key not in known:
-                    hint = nearest(str(key), known) or f" Allowed: {', '.join(known)}."
+                    hint = nearest(str(key), known, 0.6) or f" Allowed: {', '.join(known)}."
                     raise PydanticCustomError("unknown_key", f"unknown key {str(key)!r}.{hint}")
                 # Pydantic would take true for 1.
                 if isinstance(value, bool) and known[key] in NUMBERS:
@@ -47,7 +65,7 @@ def _tags(model: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[str]:
         return
     seen.add(model)
     for info in model.model_fields.values():
-        members = list(_models(info.annotation))
+        members = list(mentioned_models(info.annotation))
         for holder in (info, *_annotated(info.annotation)):
             tag = getattr(holder, "discriminator", None)
             if isinstance(tag, str):
@@ -58,12 +76,12 @@ def _tags(model: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[str]:
             yield from _tags(member, seen)
 
 
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+def mentioned_models(annotation: Any) -> Iterator[type[BaseModel]]:
     """The models that an annotation mentions, however deep."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
-        yield from _models(part)
+        yield from mentioned_models(part)
 
 
 def _annotated(annotation: Any) -> Iterator[Any]:

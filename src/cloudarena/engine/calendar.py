@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import lean
+from cloudarena.engine.compiled import jit_uncounted
 
 
 class Calendar(NamedTuple):
@@ -35,60 +35,60 @@ def make_calendar(capacity: int) -> Calendar:
 
 
 def with_capacity(calendar: Calendar, capacity: int) -> Calendar:
-    """The same calendar with room for more events."""
+    """Returns the same calendar with room for more events."""
     more = make_calendar(capacity)
     for before, after in zip(calendar, more, strict=True):
         after[: len(before)] = before
     return more
 
 
-@lean
+@jit_uncounted
 def size(calendar: Calendar) -> int:
     """How many events are in the calendar."""
     return calendar.counters[0]
 
 
-@lean
+@jit_uncounted
 def next_time(calendar: Calendar) -> float:
     """The time of the earliest event; infinity when there is none."""
     return calendar.times[0] if calendar.counters[0] > 0 else np.inf
 
 
-@lean
+@jit_uncounted
 def _before(calendar: Calendar, a: int, b: int) -> bool:
     if calendar.times[a] != calendar.times[b]:
         return calendar.times[a] < calendar.times[b]
     return calendar.sequence[a] < calendar.sequence[b]
 
 
-@lean
+@jit_uncounted
 def _swap(calendar: Calendar, a: int, b: int) -> None:
-    times, sequence, payloads, _ = calendar
+    times, sequence, payloads = calendar.times, calendar.sequence, calendar.payloads
     times[a], times[b] = times[b], times[a]
     sequence[a], sequence[b] = sequence[b], sequence[a]
     payloads[a], payloads[b] = payloads[b], payloads[a]
 
 
-@lean
+@jit_uncounted
 def push(calendar: Calendar, time: float, payload: int) -> None:
     """Adds an event."""
-    place = calendar.counters[0]
-    if place == len(calendar.times):
+    index = calendar.counters[0]
+    if index == len(calendar.times):
         raise IndexError("the calendar is full")
-    calendar.times[place] = time
-    calendar.sequence[place] = calendar.counters[1]
-    calendar.payloads[place] = payload
+    calendar.times[index] = time
+    calendar.sequence[index] = calendar.counters[1]
+    calendar.payloads[index] = payload
     calendar.counters[0] += 1
     calendar.counters[1] += 1
-    while place > 0:
-        parent = (place - 1) // 2
-        if not _before(calendar, place, parent):
+    while index > 0:
+        parent = (index - 1) // 2
+        if not _before(calendar, index, parent):
             break
-        _swap(calendar, place, parent)
-        place = parent
+        _swap(calendar, index, parent)
+        index = parent
 
 
-@lean
+@jit_uncounted
 def pop(calendar: Calendar) -> int:
     """Removes the earliest event and returns its payload."""
     if calendar.counters[0] == 0:
@@ -100,24 +100,24 @@ def pop(calendar: Calendar) -> int:
     return payload
 
 
-@lean
-def _sink(calendar: Calendar, place: int) -> None:
+@jit_uncounted
+def _sink(calendar: Calendar, index: int) -> None:
     """Moves an event down until none below it is earlier."""
     end = calendar.counters[0]
     while True:
-        child = 2 * place + 1
+        child = 2 * index + 1
         if child >= end:
             return
         if child + 1 < end and _before(calendar, child + 1, child):
             child += 1
-        if not _before(calendar, child, place):
+        if not _before(calendar, child, index):
             return
-        _swap(calendar, child, place)
-        place = child
+        _swap(calendar, child, index)
+        index = child
 
 
-@lean
+@jit_uncounted
 def heapify(calendar: Calendar) -> None:
     """Brings the events into heap order, after some were taken out by hand."""
-    for place in range(calendar.counters[0] // 2 - 1, -1, -1):
-        _sink(calendar, place)
+    for index in range(calendar.counters[0] // 2 - 1, -1, -1):
+        _sink(calendar, index)

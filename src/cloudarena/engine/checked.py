@@ -9,46 +9,25 @@ from __future__ import annotations
 
 import dis
 import hashlib
-import inspect
-import operator
 import types
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numba import carray, farray, njit
-from numba.core import ir
+from numba import njit
 from numba.core import types as numba_types
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
 from cloudarena.engine.code_cache import ReachCache, fingerprint
-from cloudarena.engine.compiled import NO_COUNTS, settled
+from cloudarena.engine.compiled import NO_REFERENCE_COUNTS, compile_for
+from cloudarena.engine.unsafe_code import WHOLE_BITS, is_of_numba, unsafe_in
 
 KEPT_OPTIONS = ("fastmath", "error_model")
 """Options of a user's own decorator that change what a function gives."""
 PACKAGE_OPTIONS = ("_nrt", "forceinline")
 """Options of the package's functions that make them fast."""
-WAYS_AROUND = (
-    numba_types.NumpyFlatType,
-    numba_types.NumpyNdIterType,
-    numba_types.ArrayCTypes,
-    numba_types.CPointer,
-    numba_types.RawPointer,
-)
-"""Types through which memory can be read or written without a check."""
-UNCHECKED = (
-    *(np.ascontiguousarray, np.asfortranarray, np.nan_to_num, np.fill_diagonal),
-    *(np.lib.stride_tricks.as_strided, np.take_along_axis, np.delete, carray, farray),
-)
-"""Functions that write to an array that is read-only, hand it out writable, or do not look at
-their indices."""
-LONGEST_SIDE = 2**15
-"""The longest side of a shape into which an array is put: four of them multiply in 64 bits."""
-WHOLE_BITS = 63
-"""How many bits a whole number has in compiled code, besides its sign."""
 
 
 DEEPEST = 6
@@ -79,17 +58,17 @@ def checked(function: Callable[..., Any], arguments: Any, stamp: str = "") -> An
     the rest of it. Which one does is found out by trying, once: the disk remembers.
     """
     kept, failure = [], None
-    for options in (NO_COUNTS, {}):
+    for options in (NO_REFERENCE_COUNTS, {}):
         try:
             copy = _Copies(stamp, options).of(function)
         except _MustCount:
             continue
         if copy._cache.holds(copy, arguments):
-            return settled(copy, arguments)
+            return compile_for(copy, arguments)
         kept.append(copy)
     for copy in kept:
         try:
-            return settled(copy, arguments)
+            return compile_for(copy, arguments)
         except CannotCompile:
             raise
         except Exception as error:
@@ -174,7 +153,7 @@ class _Copies:
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
         if not _is_of_package(function):
             # Numba names machine code by module, name and a count. Two functions of users may have
-            # all three in common when they come from the disk, where the count starts anew.
+            # all three in common when they come from the disk, where the count starts again.
             text = f"{fingerprint(function)} {code.co_filename} {self._stamp}"
             copy.__qualname__ += "_" + hashlib.sha256(text.encode()).hexdigest()[:12]
         copy.__doc__ = function.__doc__
@@ -182,7 +161,7 @@ class _Copies:
 
     def _replaced(self, value: Any, names: set[str], home: str, depth: int = 0) -> Any:
         """A function as its copy; a module with the copies of those of its functions in use."""
-        if isinstance(value, types.ModuleType) and depth < DEEPEST and not _is_of_numba(value):
+        if isinstance(value, types.ModuleType) and depth < DEEPEST and not is_of_numba(value):
             held = vars(value)
             used = {
                 name: self._replaced(held[name], names, home, depth + 1)
@@ -193,12 +172,12 @@ class _Copies:
             module = types.ModuleType(value.__name__)
             vars(module).update(held | used)
             return module
-        if not isinstance(value, (Dispatcher, types.FunctionType)) or _is_of_numba(value):
+        if not isinstance(value, (Dispatcher, types.FunctionType)) or is_of_numba(value):
             return value
         is_code = isinstance(value, Dispatcher)
         if _is_of_package(value):
-            options = getattr(value, "targetoptions", NO_COUNTS)
-            if "_nrt" not in options and self._options == NO_COUNTS:
+            options = getattr(value, "targetoptions", NO_REFERENCE_COUNTS)
+            if "_nrt" not in options and self._options == NO_REFERENCE_COUNTS:
                 raise _MustCount
             self.found_code |= is_code
             return value if self._in_python and not is_code else checked_helper(value)
@@ -244,7 +223,7 @@ class _SafeCache(ReachCache):
     def save_overload(self, signature: Any, data: Any) -> None:
         """Keeps what was compiled just now, or raises CannotCompile."""
         if not _is_of_package(self._py_func):
-            for statement, words in _unsafe(data.type_annotation):
+            for statement, words in unsafe_in(data.type_annotation):
                 raise CannotCompile(words, statement.loc.line)
         super().save_overload(signature, data)
 
@@ -274,159 +253,3 @@ def names_in(code: types.CodeType) -> Iterator[str]:
 def _is_of_package(value: Any) -> bool:
     """Whether a function is one that scenarios offer to policies, or that these call."""
     return str(value.__module__).startswith(("cloudarena.scenarios.", "cloudarena.engine."))
-
-
-def _is_of_numba(value: Any) -> bool:
-    """Whether it is of a package that Numba knows how to compile."""
-    name = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
-    return str(name).partition(".")[0] in ("numpy", "math", "numba", "builtins", "operator")
-
-
-def _unsafe(typed: Any) -> Iterator[tuple[Any, str]]:
-    """Statements that NumPy would check and compiled code would not; with words for why."""
-    kinds = typed.typemap
-    given = _assigned(typed.blocks)
-    for block in typed.blocks.values():
-        for statement in block.body:
-            if isinstance(statement, (ir.SetItem, ir.StaticSetItem, ir.SetAttr)):
-                if isinstance(kinds.get(statement.target.name), numba_types.Record):
-                    yield statement, "it writes to a row of a table"
-            elif isinstance(statement, ir.Assign):
-                kind = kinds.get(statement.target.name)
-                if _goes_around(kind, statement.value, kinds):
-                    yield statement, "compiled, it would not be checked"
-                elif _returns_truth(kind, statement.value, kinds, given):
-                    yield statement, "it returns True or False where a number is asked for"
-                elif _is_too_large(statement.value, kinds):
-                    yield statement, "its whole numbers need more than 64 bits"
-
-
-def _assigned(blocks: dict[int, Any]) -> dict[str, list[Any]]:
-    """What each variable of a function is given, in all places."""
-    given: dict[str, list[Any]] = {}
-    for block in blocks.values():
-        for statement in block.body:
-            if isinstance(statement, ir.Assign):
-                given.setdefault(statement.target.name, []).append(statement.value)
-    return given
-
-
-def _goes_around(kind: Any, value: Any, kinds: dict[str, Any]) -> bool:
-    """Whether an assignment makes something through which memory is reached unchecked."""
-    if isinstance(kind, WAYS_AROUND):
-        return True
-    if isinstance(kind, numba_types.Function) and kind.typing_key in UNCHECKED:
-        return True
-    if any(look(value, kinds) for look in (_has_output, _cuts_float, _shapes)):
-        return True
-    of_record = (
-        isinstance(value, ir.Expr)
-        and value.op in ("getattr", "getitem", "static_getitem")
-        and isinstance(kinds.get(value.value.name), numba_types.Record)
-    )
-    return of_record and isinstance(kind, numba_types.Array)
-
-
-def _cuts_float(value: Any, kinds: dict[str, Any]) -> bool:
-    """Whether Numba's own ``int`` is called with a float, which may be infinite."""
-    if not (isinstance(value, ir.Expr) and value.op == "call" and value.args):
-        return False
-    called = getattr(kinds.get(value.func.name), "typing_key", None)
-    return called is int and isinstance(kinds.get(value.args[0].name), numba_types.Float)
-
-
-def _shapes(value: Any, kinds: dict[str, Any]) -> bool:
-    """Whether an array is given a shape that is not written down, or a huge one.
-
-    Numba multiplies the sides of a shape in 64 bits, and would take what comes out by chance.
-    """
-    if not (isinstance(value, ir.Expr) and value.op == "call"):
-        return False
-    called = getattr(kinds.get(value.func.name), "typing_key", None)
-    if called not in (np.reshape, "array.reshape"):
-        return False
-    shape = value.args[1:] if called is np.reshape else value.args
-    sides = [side for one in shape for side in parts_of(kinds.get(one.name))]
-    return not all(
-        isinstance(side, numba_types.IntegerLiteral) and side.literal_value <= LONGEST_SIDE
-        for side in sides
-    )
-
-
-def _has_output(value: Any, kinds: dict[str, Any]) -> bool:
-    """Whether a function of NumPy is given the array to write to, its ``out``.
-
-    Its inputs are then read up to the size of that array, whatever theirs is.
-    """
-    if not (isinstance(value, ir.Expr) and value.op == "call"):
-        return False
-    function, given = getattr(kinds.get(value.func.name), "typing_key", None), len(value.args)
-    if isinstance(function, np.ufunc):
-        return given + len(value.kws) > function.nin
-    if isinstance(function, tuple):  # a method: the array is the first argument
-        function, given = getattr(np, str(function[-1]), None), given + 1
-    if any(name == "out" for name, _ in value.kws):
-        return True
-    try:
-        names = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return False  # of C, such as np.dot: Numba looks at its sizes
-    return "out" in names and given > names.index("out")
-
-
-def _returns_truth(
-    kind: Any, value: Any, kinds: dict[str, Any], given: dict[str, list[Any]]
-) -> bool:
-    """Whether a return turns a truth value into a number, which Python does not."""
-    if not (isinstance(value, ir.Expr) and value.op == "cast"):
-        return False
-    if all(isinstance(part, numba_types.Boolean) for part in parts_of(kind)):
-        return False
-    seen: set[str] = set()
-    waiting = [value.value.name]
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        if any(isinstance(part, numba_types.Boolean) for part in parts_of(kinds.get(name))):
-            return True
-        for one in given.get(name, ()):
-            waiting += [source.name for source in _sources(one)]
-    return False
-
-
-def _sources(value: Any) -> list[Any]:
-    """The variables whose values something is, or is a tuple of, without any computation."""
-    if isinstance(value, ir.Var):
-        return [value]
-    op = value.op if isinstance(value, ir.Expr) else ""
-    if op == "cast":
-        return [value.value]
-    if op == "phi":
-        return [one for one in value.incoming_values if isinstance(one, ir.Var)]
-    return list(value.items) if op == "build_tuple" else []
-
-
-def _is_too_large(value: Any, kinds: dict[str, Any]) -> bool:
-    """Whether written numbers make one that compiled code would cut, such as ``2**70``."""
-    if not (isinstance(value, ir.Expr) and value.op == "binop"):
-        return False
-    sides: list[Any] = [kinds.get(side.name) for side in (value.lhs, value.rhs)]
-    if not all(isinstance(side, numba_types.IntegerLiteral) for side in sides):
-        return False
-    left, right = (int(side.literal_value) for side in sides)
-    if value.fn in (operator.pow, operator.lshift):
-        bits = right if value.fn is operator.lshift else right * (abs(left).bit_length() - 1)
-        if bits > WHOLE_BITS:
-            return abs(left) > (1 if value.fn is operator.pow else 0)
-    try:
-        made = value.fn(left, right)
-    except ArithmeticError:
-        return False
-    return isinstance(made, int) and not -(2**WHOLE_BITS) <= made < 2**WHOLE_BITS
-
-
-def parts_of(kind: Any) -> tuple[Any, ...]:
-    """The types of a tuple's parts; of anything else its own."""
-    return tuple(kind.types) if isinstance(kind, numba_types.BaseTuple) else (kind,)

@@ -3,7 +3,7 @@
 Numba keys the cache of a function by the file of that function alone: after an edit of a callee
 in another file the old machine code would still run. Here the key is a hash of the bytecode of
 the function and of all that it calls, of the constants that they use, and of the fields of the
-NamedTuples that they take. So an edit compiles anew what it changes and nothing else; comments,
+NamedTuples that they take. So an edit recompiles what it changes and nothing else; comments,
 docstrings and line numbers change nothing; and two copies of the sources share their code.
 """
 
@@ -20,8 +20,10 @@ import sys
 import tempfile
 import time
 import types
+import uuid
 from collections.abc import Callable, Iterator
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -33,11 +35,15 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 from numba.core.dispatcher import Dispatcher
 
 DAYS_KEPT = 30
-"""For how many days machine code that nobody asks for stays on the disk."""
+"""The days for which machine code that nobody asks for stays on the disk."""
 SECONDS_PER_DAY = 86_400.0
 DAMAGED = (EOFError, pickle.UnpicklingError, AttributeError, ImportError, ValueError, IndexError)
 """What it means to read a file of which a part is missing or wrong."""
 VERSIONS = f"{numba.__version__} {np.__version__} {sys.version}"
+FORMAT = 2
+"""The way in which files are named: what was kept in another way is not taken."""
+MAKERS = tuple(Path(__file__).with_name(name) for name in ("parts.py", "references.py"))
+"""The files that say how functions become machine code."""
 
 
 def cache_folder() -> Path:
@@ -133,11 +139,29 @@ class ReachCache(FunctionCache):
                 continue
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
-        return (*super()._index_key(signature, codegen), _layout(signature))
+        """What tells the signatures of a function apart.
+
+        Numba's own key also has the bytes of what the function closes over. Those of compiled
+        functions differ from process to process, so that code would be found by none but the one
+        that made it; the fingerprint has it all, as what it stands for.
+        """
+        return signature, codegen.magic_tuple(), _layout(signature)
 
 
 class _Files(IndexDataCacheFile):
-    """An index and the machine code that it points to. A damaged file is as good as none."""
+    """An index and the machine code that it points to. A damaged file is as good as none.
+
+    Numba numbers the files of a function's signatures, and writes the index before the code. Two
+    processes that compile two signatures at once then give both one number, and the code of one
+    runs as the other's. Here every file has a name of its own and is there before the index
+    names it; of two indices that are written at once one is lost, and its code compiled again.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keeps the machine code of a signature."""
+        name = f"{Path(self._index_name).stem}.{uuid.uuid4().hex[:16]}.nbc"
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
 
     def _load_index(self) -> Any:
         try:
@@ -172,11 +196,17 @@ class _Place:
 
 def fingerprint(function: Callable[..., Any], options: dict[str, Any] | None = None) -> str:
     """A hash of all that the machine code of a function depends on, but for its signature."""
-    digest = hashlib.sha256(VERSIONS.encode())
+    digest = hashlib.sha256(f"{VERSIONS} {FORMAT} {makers()}".encode())
     digest.update(repr(sorted((options or {}).items())).encode())
     for part in reached(function):
         digest.update(hashlib.sha256(part).digest())
     return digest.hexdigest()[:16]
+
+
+@cache
+def makers() -> str:
+    """Stands for how functions become machine code here: code that was made otherwise is old."""
+    return hashlib.sha256(b"".join(file.read_bytes() for file in MAKERS)).hexdigest()
 
 
 def reached(function: Callable[..., Any]) -> Iterator[bytes]:

@@ -5,82 +5,95 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
 from numba.core import typeinfer
 from numba.extending import register_jitable
 
 from cloudarena.engine.code_cache import ReachCache
+from cloudarena.engine.parts import AS_PART, make_part, make_whole
 
-NO_COUNTS: dict[str, Any] = {"_nrt": False}
+NO_REFERENCE_COUNTS: dict[str, Any] = {"_nrt": False}
 """Turns off Numba's run time of counted references."""
-NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+NO_C: dict[str, Any] = {"no_cfunc_wrapper": True}
+"""Turns off what a policy is called through, and nothing else."""
 
 
 def _cached(function: Callable[..., Any], **options: Any) -> Any:
     """A function that is compiled at its first call, or taken from the cache."""
-    dispatcher = numba.njit(**options)(function)
+    dispatcher = make_whole(function, **options)
     dispatcher._cache = ReachCache(function, options)
     return dispatcher
 
 
-def compiled(function: Callable[..., Any]) -> Any:
+def jit(function: Callable[..., Any]) -> Any:
     """Compiles a function at its first call, or takes it from the cache."""
-    return _cached(function)
+    return _cached(function, **NO_C)
 
 
-def lean(function: Callable[..., Any]) -> Any:
-    """As ``compiled``, for a function that makes no arrays: it does not count references.
+def jit_uncounted(function: Callable[..., Any]) -> Any:
+    """Compiles as ``jit`` does, a function that makes no arrays, without counts of references.
 
     A count is an atomic operation for each array of each NamedTuple that a function touches, in
     all half the time of a kernel. Whoever calls from Python holds the arrays anyway. A function
     that Python gives a Generator must count: Numba makes a reference to it at the call.
     """
-    return _cached(function, **NO_COUNTS)
+    return _cached(function, **NO_REFERENCE_COUNTS, **NO_C)
 
 
-def released(function: Callable[..., Any]) -> Any:
-    """As ``lean``, for what may take seconds: meanwhile other threads of Python can run.
+def jit_nogil(function: Callable[..., Any]) -> Any:
+    """Compiles as ``jit_uncounted`` does, and lets other threads of Python run meanwhile.
 
     Called through ``interrupts.apart``, signals are heard too.
     """
-    return _cached(function, nogil=True, **NO_COUNTS)
+    return _cached(function, nogil=True, **NO_REFERENCE_COUNTS, **NO_C)
 
 
-def inner(function: Callable[..., Any]) -> Any:
-    """As ``lean``, for a function that only compiled code calls: it becomes part of its caller.
+def jit_inline(function: Callable[..., Any]) -> Any:
+    """Compiles as ``jit_uncounted`` does, a function that compiled callers, its only ones, inline.
 
-    Numba passes a NamedTuple by value, so a call that is not inlined copies the description of
-    each of its arrays: for the state of a run some 100 ns, more than most of these functions take.
-    Code is inlined at each call, so what is large should be called in one place.
+    So what is large should be called in one place.
     """
-    return _cached(function, forceinline=True, **NO_COUNTS, **NO_WRAPPERS)
+    return make_part(function, forceinline=True, **NO_REFERENCE_COUNTS)
 
 
-def separate(function: Callable[..., Any]) -> Any:
-    """As ``inner``, but it stays a call: for what is large and called in several places."""
-    return _cached(function, **NO_COUNTS, **NO_WRAPPERS)
+def jit_call(function: Callable[..., Any]) -> Any:
+    """Compiles as ``jit_inline`` does, but stays a call: for large code with several callers."""
+    return make_part(function, **NO_REFERENCE_COUNTS)
 
 
-def inlined(function: Callable[..., Any]) -> Any:
-    """As ``inner``, for a function that Python calls as well."""
-    return _cached(function, forceinline=True, **NO_COUNTS)
+def jit_inline_entry(function: Callable[..., Any]) -> Any:
+    """Compiles as ``jit_inline`` does, a function that Python calls as well."""
+    return _cached(function, forceinline=True, **NO_REFERENCE_COUNTS, **NO_C)
 
 
-def plain(function: Callable[..., Any]) -> Any:
+def jit_formula(function: Callable[..., Any]) -> Any:
+    """Compiles a formula as ``jit_inline_entry`` does, with division by zero as NumPy has it.
+
+    Python would raise, and a loop with a way out of it is not SIMD.
+    """
+    options = {"forceinline": True, "error_model": "numpy", **NO_REFERENCE_COUNTS, **NO_C}
+    return _cached(function, **options)
+
+
+def jitable(function: Callable[..., Any]) -> Any:
     """Leaves a function as it is for Python; compiled code that calls it takes it in compiled.
 
     For a small function that stepped policies call as well: to find out the types of a NamedTuple
     of arrays, which the call of a compiled function begins with, takes longer than to interpret it.
     """
-    return register_jitable(**NO_COUNTS)(function)
+    return register_jitable(**NO_REFERENCE_COUNTS, **AS_PART)(function)
 
 
-def part_of_caller(function: Callable[..., Any]) -> Any:
+def jitable_counted(function: Callable[..., Any]) -> Any:
+    """Does what ``jitable`` does, for a function that makes arrays."""
+    return register_jitable(**AS_PART)(function)
+
+
+def jit_inline_uncached(function: Callable[..., Any], **options: Any) -> Any:
     """A function that becomes part of the compiled code that calls it, and is kept with that."""
-    return numba.njit(forceinline=True, **NO_WRAPPERS)(function)
+    return make_part(function, forceinline=True, **options)
 
 
-def compiled_as(
+def jit_for_signature(
     function: Callable[..., Any],
     signature: Any,
     before: Callable[[], None] | None = None,
@@ -100,10 +113,10 @@ def compiled_as(
     dispatcher = _cached(function, **options)
     if before is not None and not dispatcher._cache.holds(dispatcher, signature):
         before()
-    return settled(dispatcher, signature)
+    return compile_for(dispatcher, signature)
 
 
-def settled(dispatcher: Any, signature: Any) -> Any:
+def compile_for(dispatcher: Any, signature: Any) -> Any:
     """A function that is compiled for one signature, or for its arguments, and for no other."""
     with typeinfer.register_dispatcher(dispatcher):
         dispatcher.compile(signature)

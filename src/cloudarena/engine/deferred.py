@@ -10,14 +10,14 @@ from functools import cache, wraps
 from typing import Any
 
 
-def deferred(function: Callable[..., Any]) -> Any:
+def jit_deferred(function: Callable[..., Any]) -> Any:
     """Compiles a function at its first call, when Numba is imported too."""
 
     @cache
     def code() -> Any:
-        from cloudarena.engine.compiled import compiled
+        from cloudarena.engine.compiled import jit
 
-        return compiled(function)
+        return jit(function)
 
     @wraps(function)
     def call(*arguments: Any) -> Any:

@@ -12,11 +12,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import lean, separate
+from cloudarena.engine.compiled import jit_call, jit_uncounted
 from cloudarena.engine.streams import stream
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
-"""By which SplitMix64 goes on: 2^64 over the golden ratio."""
+"""The step by which SplitMix64 goes on: 2^64 over the golden ratio."""
 
 
 def make_key(seed: int, purpose: str) -> np.uint64:
@@ -30,7 +30,7 @@ def name_key(name: str) -> int:
     return int.from_bytes(digest, "little") >> 2
 
 
-@lean
+@jit_uncounted
 def scramble(bits: np.uint64) -> np.uint64:
     """Mixes 64 bits: the finaliser of SplitMix64 (Steele et al. 2014)."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -38,26 +38,26 @@ def scramble(bits: np.uint64) -> np.uint64:
     return bits ^ (bits >> np.uint64(31))
 
 
-@lean
+@jit_uncounted
 def random_bits(key: np.uint64, first: int, second: int) -> np.uint64:
     """64 random bits."""
     bits = scramble(key + np.uint64(first) * STEP)
     return scramble(bits + np.uint64(second) * np.uint64(0xD1B54A32D192ED03))
 
 
-@lean
+@jit_uncounted
 def as_uniform(bits: np.uint64) -> float:
     """The upper 53 bits as a number between 0 and 1, neither included."""
     return (np.float64(bits >> np.uint64(11)) + 0.5) / 9007199254740992.0
 
 
-@lean
+@jit_uncounted
 def uniform(key: np.uint64, first: int, second: int) -> float:
     """A number between 0 and 1, neither included."""
     return as_uniform(random_bits(key, first, second))
 
 
-@lean
+@jit_uncounted
 def normal(key: np.uint64, first: int, second: int) -> float:
     """A standard normal number (Box and Muller 1958)."""
     radius = np.sqrt(-2.0 * np.log(uniform(key, first, 2 * second)))
@@ -66,7 +66,7 @@ def normal(key: np.uint64, first: int, second: int) -> float:
 
 LAYERS = 256
 TAIL = 7.69711747013104972
-"""Where the tail of the exponential law begins if it is as large as each of the other layers."""
+"""Where the tail of the exponential distribution begins if it is as large as any other layer."""
 
 
 def _widths() -> NDArray[np.float64]:
@@ -84,31 +84,31 @@ def _widths() -> NDArray[np.float64]:
 WIDTHS = _widths()
 
 
-@lean
+@jit_uncounted
 def exponential(key: np.uint64, first: int, second: int) -> float:
     """An exponential number of mean 1, by layers (Marsaglia and Tsang 2000).
 
-    A place in a layer that is under the curve for certain is the number: 99 of 100 are, and need
+    A point in a layer that is under the curve for certain is the number: 99 of 100 are, and need
     no logarithm, which would take longer than all the rest.
     """
     bits = random_bits(key, first, second)
     layer = np.int64(bits & np.uint64(LAYERS - 1))
-    place = as_uniform(bits) * WIDTHS[layer]
-    return place if place < WIDTHS[layer + 1] else _exponential_at_edge(bits)
+    point = as_uniform(bits) * WIDTHS[layer]
+    return point if point < WIDTHS[layer + 1] else _exponential_at_edge(bits)
 
 
-@separate
+@jit_call
 def _exponential_at_edge(bits: np.uint64) -> float:
-    """As ``exponential``, also for places that may not be under the curve."""
+    """Draws as ``exponential`` does, also for points that may not be under the curve."""
     while True:
         layer = np.int64(bits & np.uint64(LAYERS - 1))
-        place = as_uniform(bits) * WIDTHS[layer]
-        if place < WIDTHS[layer + 1]:
-            return place
+        point = as_uniform(bits) * WIDTHS[layer]
+        if point < WIDTHS[layer + 1]:
+            return point
         bits = scramble(bits + STEP)
         if layer == 0:
             return TAIL - np.log(as_uniform(bits))
         low, high = np.exp(-WIDTHS[layer]), np.exp(-WIDTHS[layer + 1])
-        if low + as_uniform(bits) * (high - low) < np.exp(-place):
-            return place
+        if low + as_uniform(bits) * (high - low) < np.exp(-point):
+            return point
         bits = scramble(bits + STEP)

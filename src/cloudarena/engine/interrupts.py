@@ -19,8 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.names import KERNEL_THREAD
+
 PATIENCE_S = 0.5
 """How long compiled code that was asked to stop is waited for."""
+LISTENING_S = 0.1
+"""How often the main thread looks for a signal that the system gave to another thread."""
 INTERRUPTED = 130
 """The exit code of a process that Ctrl-C has ended, as shells have it."""
 
@@ -45,7 +49,7 @@ class Interrupted(BaseException):
         self.signal, self.value, self.ended = signal, value, ended
 
 
-def apart(call: Callable[[], Any], stop: NDArray[np.int64] | None = None) -> Any:
+def run_interruptibly(call: Callable[[], Any], stop: NDArray[np.int64] | None = None) -> Any:
     """What a call gives that does not hold Python's lock; signals are heard meanwhile.
 
     Args:
@@ -63,10 +67,12 @@ def apart(call: Callable[[], Any], stop: NDArray[np.int64] | None = None) -> Any
         finally:
             done.set()
 
-    thread = threading.Thread(target=run, name="cloudarena kernel", daemon=True)
-    thread.start()
+    thread = threading.Thread(target=run, name=KERNEL_THREAD, daemon=True)
     try:
-        done.wait()
+        thread.start()
+        # Only a signal that the system hands to this very thread ends a wait without a limit.
+        while not done.wait(LISTENING_S):
+            pass
     except BaseException as signal:
         if stop is not None:
             stop[0] = 1

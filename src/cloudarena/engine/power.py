@@ -1,13 +1,13 @@
-"""Power curves."""
+"""Power curves of machines, from utilisation to watts."""
 
 from __future__ import annotations
 
-from cloudarena.engine.compiled import lean
+from cloudarena.engine.compiled import jit_uncounted
 
 JOULES_PER_KWH = 3.6e6
 
 
-@lean
+@jit_uncounted
 def power_w(idle_w: float, busy_w: float, r: float, utilisation: float) -> float:
     """Power of a machine in watts at a CPU utilisation (1 is all cores; more counts as 1).
 

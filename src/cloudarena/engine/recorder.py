@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import lean
+from cloudarena.engine.compiled import jit_uncounted
 
 
 class Log(NamedTuple):
@@ -27,7 +27,7 @@ def make_log(columns: int, capacity: int) -> Log:
 
 
 def grown(log: Log) -> Log:
-    """The same log with twice the room."""
+    """Returns the same log with twice the room."""
     rows = np.empty((2 * len(log.rows), log.rows.shape[1]), np.int64)
     rows[: len(log.rows)] = log.rows
     return Log(rows, log.length)
@@ -38,13 +38,13 @@ def recorded(log: Log) -> NDArray[np.int64]:
     return log.rows[: log.length[0]]
 
 
-@lean
+@jit_uncounted
 def is_full(log: Log) -> bool:
     """Whether the next row needs more room. A log that is off is never full."""
     return len(log.rows) > 0 and log.length[0] == len(log.rows)
 
 
-@lean
+@jit_uncounted
 def append(log: Log, row: tuple[int, ...]) -> None:
     """Appends a row, unless the log is off."""
     if len(log.rows) == 0:

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.alarms import Alarms, make_alarms, set_alarm
-from cloudarena.engine.compiled import inlined, inner
-from cloudarena.engine.instants import rounding
+from cloudarena.engine.compiled import jit_inline, jit_inline_entry
+from cloudarena.engine.indexed_heap import IndexedHeap, make_indexed_heap, set_time
+from cloudarena.engine.linked_list import LINKS, NONE, put_first, without
+from cloudarena.engine.tolerance import time_tolerance
 
-NONE = -1
 EXTRA = -2
-"""In a forecast, a container that has no slot."""
+"""The container of a forecast that has no slot."""
 
 
 class Sharing(NamedTuple):
@@ -40,15 +40,14 @@ class Sharing(NamedTuple):
     work: NDArray[np.float64]  # (nodes,): operations done so far
     head: NDArray[np.int64]  # (nodes,): the first running container; NONE
     finishing: NDArray[np.int64]  # (nodes,): the container that finishes first
-    finishes: Alarms  # (nodes): when it does
+    finishes: IndexedHeap  # (nodes): when it does
     slot_threads: NDArray[np.int64]  # (slots,)
     slot_allocated: NDArray[np.int64]
     slot_required: NDArray[np.int64]
     slot_left: NDArray[np.float64]  # operations
     slot_speed: NDArray[np.float64]
-    slot_next: NDArray[np.int64]  # the next of the same list; NONE
-    slot_before: NDArray[np.int64]
-    # Room for forecasts, one place more than there are slots:
+    slot_links: NDArray[np.void]  # of LINKS: each slot is in one list of its node
+    # Room for forecasts, one entry more than there are slots:
     trial_slot: NDArray[np.int64]  # EXTRA: none
     trial_threads: NDArray[np.int64]
     trial_allocated: NDArray[np.int64]
@@ -70,14 +69,13 @@ def make_sharing(cores: NDArray[np.int64], core_speed: int, whole: bool, slots: 
         work=np.zeros(nodes),
         head=np.full(nodes, NONE),
         finishing=np.full(nodes, NONE),
-        finishes=make_alarms(nodes),
+        finishes=make_indexed_heap(nodes),
         slot_threads=np.zeros(slots, np.int64),
         slot_allocated=np.zeros(slots, np.int64),
         slot_required=np.ones(slots, np.int64),
         slot_left=np.zeros(slots),
         slot_speed=np.zeros(slots),
-        slot_next=np.full(slots, NONE),
-        slot_before=np.full(slots, NONE),
+        slot_links=np.full(slots, NONE, np.dtype(LINKS)),
         trial_slot=np.zeros(slots + 1, np.int64),
         trial_threads=np.zeros(slots + 1, np.int64),
         trial_allocated=np.zeros(slots + 1, np.int64),
@@ -88,7 +86,7 @@ def make_sharing(cores: NDArray[np.int64], core_speed: int, whole: bool, slots: 
 
 
 def with_slots(sharing: Sharing, slots: int) -> Sharing:
-    """The same with room for more containers."""
+    """Returns the same with room for more containers."""
     more = make_sharing(sharing.cores, sharing.core_speed, sharing.whole, slots)
     grown = {}
     for name, values in more._asdict().items():
@@ -99,7 +97,7 @@ def with_slots(sharing: Sharing, slots: int) -> Sharing:
     return sharing._replace(**grown)
 
 
-@inlined
+@jit_inline_entry
 def thread_speed(sharing: Sharing, node: int, threads: int) -> float:
     """The speed of a thread on a node with so many threads in all, in operations a second."""
     cores = sharing.cores[node]
@@ -110,7 +108,7 @@ def thread_speed(sharing: Sharing, node: int, threads: int) -> float:
     return cores * float(sharing.core_speed) / threads
 
 
-@inlined
+@jit_inline_entry
 def container_speed(sharing: Sharing, slot: int, per_thread: float) -> float:
     """The speed of a container whose threads run at a speed, in operations a second."""
     return speed_with(
@@ -122,11 +120,11 @@ def container_speed(sharing: Sharing, slot: int, per_thread: float) -> float:
     )
 
 
-@inlined
+@jit_inline_entry
 def speed_with(
     sharing: Sharing, own: int, allocated: int, required: int, per_thread: float
 ) -> float:
-    """The same of one with so many threads of its own, and so much memory of what it requires."""
+    """The speed of a container with so many threads, and so much of the memory it requires."""
     if allocated >= required:
         return per_thread * own
     if sharing.whole:
@@ -134,23 +132,23 @@ def speed_with(
     return allocated / required * per_thread * own
 
 
-@inlined
+@jit_inline_entry
 def working_time(sharing: Sharing, begin: float, end: float) -> float:
     """The seconds from one event to the next, as work is counted.
 
     Whole operations are rounded down, so what the rounding of the two times may have taken away is
     given back.
     """
-    return end - begin + rounding(end) / 2 if sharing.whole else end - begin
+    return end - begin + time_tolerance(end) / 2 if sharing.whole else end - begin
 
 
-@inlined
+@jit_inline_entry
 def work_in(sharing: Sharing, speed: float, seconds: float) -> float:
     """The operations that a container does in a working time."""
     return np.floor(speed * seconds) if sharing.whole else speed * seconds
 
 
-@inner
+@jit_inline
 def _progress(sharing: Sharing, node: int, time: float) -> None:
     """Lets the containers of a node work up to an event."""
     begin = sharing.clock[node]
@@ -161,11 +159,11 @@ def _progress(sharing: Sharing, node: int, time: float) -> None:
         while slot != NONE:
             done = work_in(sharing, sharing.slot_speed[slot], seconds)
             sharing.slot_left[slot] = max(0.0, sharing.slot_left[slot] - done)
-            slot = sharing.slot_next[slot]
+            slot = sharing.slot_links[slot].next
     sharing.clock[node] = time
 
 
-@inner
+@jit_inline
 def _share(sharing: Sharing, node: int) -> None:
     """Shares out the cores of a node after an event, and finds who finishes first."""
     time, per_thread = sharing.clock[node], thread_speed(sharing, node, sharing.threads[node])
@@ -178,13 +176,13 @@ def _share(sharing: Sharing, node: int) -> None:
         finish = time + sharing.slot_left[slot] / speed if speed > 0.0 else np.inf
         if finish < first:
             first, finishing = finish, slot
-        slot = sharing.slot_next[slot]
+        slot = sharing.slot_links[slot].next
     sharing.speed[node] = total
     sharing.finishing[node] = finishing
-    set_alarm(sharing.finishes, node, first)
+    set_time(sharing.finishes, node, first)
 
 
-@inlined
+@jit_inline_entry
 def join(sharing: Sharing, node: int, slot: int, time: float) -> None:
     """Starts a container, whose slot has been filled in."""
     _progress(sharing, node, time)
@@ -193,7 +191,7 @@ def join(sharing: Sharing, node: int, slot: int, time: float) -> None:
     _share(sharing, node)
 
 
-@inlined
+@jit_inline_entry
 def leave(sharing: Sharing, node: int, slot: int, time: float) -> None:
     """Ends a container."""
     _progress(sharing, node, time)
@@ -202,27 +200,16 @@ def leave(sharing: Sharing, node: int, slot: int, time: float) -> None:
     _share(sharing, node)
 
 
-@inlined
+@jit_inline_entry
 def link(sharing: Sharing, heads: NDArray[np.int64], node: int, slot: int) -> None:
     """Puts a container at the beginning of a node's list."""
-    first = heads[node]
-    sharing.slot_next[slot] = first
-    sharing.slot_before[slot] = NONE
-    if first != NONE:
-        sharing.slot_before[first] = slot
-    heads[node] = slot
+    heads[node] = put_first(sharing.slot_links, heads[node], slot)
 
 
-@inlined
+@jit_inline_entry
 def unlink(sharing: Sharing, heads: NDArray[np.int64], node: int, slot: int) -> None:
     """Takes a container out of a node's list."""
-    before, after = sharing.slot_before[slot], sharing.slot_next[slot]
-    if before == NONE:
-        heads[node] = after
-    else:
-        sharing.slot_next[before] = after
-    if after != NONE:
-        sharing.slot_before[after] = before
+    heads[node] = without(sharing.slot_links, heads[node], slot)
 
 
 class Extra(NamedTuple):
@@ -232,11 +219,11 @@ class Extra(NamedTuple):
     allocated: int
     required: int
     computation: float
-    """Operations."""
+    """The work of the container, in operations."""
     begin: float
 
 
-@inlined
+@jit_inline_entry
 def forecast(sharing: Sharing, node: int, coming: int, begins: NDArray[np.float64]) -> float:
     """When a node's containers are all done, if nothing else comes.
 
@@ -249,7 +236,7 @@ def forecast(sharing: Sharing, node: int, coming: int, begins: NDArray[np.float6
     return _run_down(sharing, node, _gather(sharing, node, coming, begins))
 
 
-@inlined
+@jit_inline_entry
 def forecast_with(
     sharing: Sharing, node: int, coming: int, begins: NDArray[np.float64], extra: Extra
 ) -> float:
@@ -264,7 +251,7 @@ def forecast_with(
     return _run_down(sharing, node, count + 1)
 
 
-@inner
+@jit_inline
 def _gather(sharing: Sharing, node: int, coming: int, begins: NDArray[np.float64]) -> int:
     """Puts the containers that run or are to start into a trial; returns how many there are."""
     count = 0
@@ -272,50 +259,50 @@ def _gather(sharing: Sharing, node: int, coming: int, begins: NDArray[np.float64
     while slot != NONE:
         _try(sharing, count, slot, -np.inf)
         count += 1
-        slot = sharing.slot_next[slot]
+        slot = sharing.slot_links[slot].next
     slot = coming
     while slot != NONE:
         _try(sharing, count, slot, begins[slot])
         count += 1
-        slot = sharing.slot_next[slot]
+        slot = sharing.slot_links[slot].next
     return count
 
 
-@inner
-def _try(sharing: Sharing, place: int, slot: int, begin: float) -> None:
+@jit_inline
+def _try(sharing: Sharing, index: int, slot: int, begin: float) -> None:
     """Puts a container into a trial; one that runs has begun at minus infinity."""
-    sharing.trial_slot[place] = slot
-    sharing.trial_threads[place] = sharing.slot_threads[slot]
-    sharing.trial_allocated[place] = sharing.slot_allocated[slot]
-    sharing.trial_required[place] = sharing.slot_required[slot]
-    sharing.trial_left[place] = sharing.slot_left[slot]
-    sharing.trial_begin[place] = begin
+    sharing.trial_slot[index] = slot
+    sharing.trial_threads[index] = sharing.slot_threads[slot]
+    sharing.trial_allocated[index] = sharing.slot_allocated[slot]
+    sharing.trial_required[index] = sharing.slot_required[slot]
+    sharing.trial_left[index] = sharing.slot_left[slot]
+    sharing.trial_begin[index] = begin
 
 
-@inner
-def _trial_speed(sharing: Sharing, place: int, per_thread: float) -> float:
+@jit_inline
+def _trial_speed(sharing: Sharing, index: int, per_thread: float) -> float:
     """The speed of a container in a trial."""
     return speed_with(
         sharing,
-        sharing.trial_threads[place],
-        sharing.trial_allocated[place],
-        sharing.trial_required[place],
+        sharing.trial_threads[index],
+        sharing.trial_allocated[index],
+        sharing.trial_required[index],
         per_thread,
     )
 
 
-@inner
-def _drop(sharing: Sharing, place: int, last: int) -> None:
+@jit_inline
+def _drop(sharing: Sharing, index: int, last: int) -> None:
     """Takes a container out of a trial: the last one takes its place."""
-    sharing.trial_slot[place] = sharing.trial_slot[last]
-    sharing.trial_threads[place] = sharing.trial_threads[last]
-    sharing.trial_allocated[place] = sharing.trial_allocated[last]
-    sharing.trial_required[place] = sharing.trial_required[last]
-    sharing.trial_left[place] = sharing.trial_left[last]
-    sharing.trial_begin[place] = sharing.trial_begin[last]
+    sharing.trial_slot[index] = sharing.trial_slot[last]
+    sharing.trial_threads[index] = sharing.trial_threads[last]
+    sharing.trial_allocated[index] = sharing.trial_allocated[last]
+    sharing.trial_required[index] = sharing.trial_required[last]
+    sharing.trial_left[index] = sharing.trial_left[last]
+    sharing.trial_begin[index] = sharing.trial_begin[last]
 
 
-@inner
+@jit_inline
 def _run_down(sharing: Sharing, node: int, count: int) -> float:
     """Lets the containers of a trial run until all, or the extra one, are done."""
     left, begin = sharing.trial_left, sharing.trial_begin

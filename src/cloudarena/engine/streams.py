@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 
-import numpy as np
-
 from cloudarena.base.errors import SpecError
+from cloudarena.base.numpy import np
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:

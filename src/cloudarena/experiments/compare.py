@@ -8,18 +8,21 @@ share.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cloudarena.base.errors import CloudarenaError
+from cloudarena.base.errors import CloudarenaError, check_choice
 from cloudarena.base.measures import AtLeast
+from cloudarena.base.notices import notebook_bar
 from cloudarena.base.parallel import check_workers, in_parallel
 from cloudarena.base.statistics import CONFIDENCE, Estimate, interval
 from cloudarena.catalogue import load
 from cloudarena.contract import Policy, Scenario
 from cloudarena.experiments.comparison import Comparison, Verdict
+from cloudarena.experiments.limits import limits_on
 from cloudarena.experiments.pool import compile_once
 from cloudarena.experiments.simulate import simulate
 from cloudarena.policies import policy_name
@@ -41,6 +44,10 @@ def compare(
     progress: Callable[[int, int], None] | None = None,
     ignore_service: bool = False,
     service_margin: float = 0.0,
+    executor: Executor | None = None,
+    by: str | None = None,
+    where: Sequence[str] = (),
+    baseline: str | None = None,
 ) -> Comparison:
     """Runs each policy ``replications`` times on the same work and compares them.
 
@@ -53,6 +60,10 @@ def compare(
         progress: is called with the numbers of finished and of all replications.
         ignore_service: lets a policy win that leaves more work undone than another.
         service_margin: lets it win if that is no more than this part of the work, such as 0.001.
+        executor: any ``concurrent.futures.Executor`` to run on, such as that of a cluster.
+        by: the metric by which they are ranked; the headline of the kind by default.
+        where: limits that every replication must keep, such as ``response_p95_s<=0.5``.
+        baseline: the policy with which the others are compared; the first one by default.
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
@@ -64,11 +75,18 @@ def compare(
     if not 0 <= service_margin <= 1:
         raise CloudarenaError(f"service_margin: {service_margin} is not allowed: 0 to 1")
     check_workers(workers)
+    progress = progress or notebook_bar("replications")
+    limits = limits_on(scenario.kind, where)
+    if by is not None:
+        directed = [metric.name for metric in scenario.kind.metrics if metric.better]
+        check_choice("--by", by, directed)
     chosen = list(policies or scenario.compared_policies())
+    if baseline is not None:
+        chosen = [baseline, *(one for one in chosen if policy_name(one) != baseline)]
     names = tuple(policy_name(policy) for policy in chosen)
     for name in names:
         if names.count(name) > 1:
-            raise CloudarenaError(f"policies: {name!r} stands twice")
+            raise CloudarenaError(f"policies: {name!r} is a duplicate")
     for policy in chosen:
         compile_once(scenario, policy)
     shape = len(names), replications
@@ -76,7 +94,7 @@ def compare(
     bounds = {metric.name: np.zeros(shape, np.bool_) for metric in scenario.kind.metrics}
     samples: dict[str, dict[str, pa.Table]] = {}
     jobs = [(scenario, chosen, replication, seed) for replication in range(replications)]
-    finished = in_parallel(_replication, jobs, workers)
+    finished = in_parallel(_replication, jobs, workers, executor)
     for done, (replication, results) in enumerate(finished, start=1):
         for k, (metrics, tables) in enumerate(results):
             for name in values:
@@ -100,6 +118,9 @@ def compare(
         },
         ignore_service=ignore_service,
         service_margin=service_margin,
+        by=by,
+        limits=limits,
+        baseline=baseline,
     )
 
 

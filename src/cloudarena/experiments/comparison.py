@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.base.measures import UNSERVED
+from cloudarena.base.html import html_table
+from cloudarena.base.limits import Limit
+from cloudarena.base.names import UNSERVED
 from cloudarena.base.results import SPEC, Contents, needed
 from cloudarena.base.statistics import (
     ROUNDING,
@@ -26,12 +28,16 @@ from cloudarena.base.statistics import (
     interval,
 )
 from cloudarena.contract import Metric, Saved, Scenario, TradeOff, scenario_from_yaml
+from cloudarena.contract.own_metrics import described, restored
+from cloudarena.experiments.limits import is_upper, kept
 from cloudarena.experiments.pairs import Decisive, Family, Pair, is_fixed, make_family
 from cloudarena.experiments.samples import joined, names_of, separated
 from cloudarena.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cloudarena.experiments.pictures import ComparisonPlots
 
 Verdict = Literal["better", "worse", "no difference", ""]
 DECISIVE_SHARE = 0.5
@@ -56,17 +62,23 @@ class Comparison(Saved):
     policies: tuple[str, ...]
     seed: int
     values: dict[str, NDArray[np.float64]]
-    """For each metric an array of (policies, replications); NaN where there is no value."""
+    """Values by metric, arrays of (policies, replications); NaN where there is none."""
     samples: dict[str, dict[str, pa.Table]]
-    """For each policy the tables of its first replication that the scenario's plots need."""
+    """Tables by policy, of its first replication, that the scenario's plots need."""
     bounds: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
-    """For metrics that have some, which values are lower bounds, since work had not finished."""
+    """Which values are lower bounds, since work had not finished; by metrics that have some."""
     saw: dict[str, str] = field(default_factory=dict)
     """What a policy looked at that no real decider knows."""
     ignore_service: bool = False
     """Whether a policy may win that leaves more work undone than another."""
     service_margin: float = 0.0
     """The part of the work by which a policy may leave more undone than another and still win."""
+    by: str | None = None
+    """The metric by which policies are ranked, if it is not the headline of the kind."""
+    limits: tuple[Limit, ...] = ()
+    """What every replication of a policy must keep for it to win."""
+    baseline: str | None = None
+    """The policy that the answer compares the best with."""
     version: str = __version__
     """The version of cloudarena that ran it."""
 
@@ -84,11 +96,40 @@ class Comparison(Saved):
         """Whether all replications of a policy gave the same numbers, in every metric."""
         return is_fixed(self.values, self.policies.index(policy))
 
+    @property
+    def headline(self) -> str:
+        """The name of the metric by which policies are ranked."""
+        return self.by or self.scenario.kind.headline
+
+    @property
+    def asks_amount(self) -> bool:
+        """Whether the question names a metric, limits or a baseline, so that amounts answer it."""
+        return self.by is not None or bool(self.limits) or self.baseline is not None
+
+    def kept(self, policy: str, limit: Limit) -> NDArray[np.bool_]:
+        """Flags of the replications in which a policy keeps a limit."""
+        k, flags = self.policies.index(policy), self.bounds.get(limit.metric)
+        return kept(limit, self.values[limit.metric][k], None if flags is None else flags[k])
+
+    @cached_property
+    def beyond_limits(self) -> tuple[str, ...]:
+        """The policies that break a limit in some replication."""
+        return tuple(
+            one
+            for one in self.policies
+            if not all(self.kept(one, limit).all() for limit in self.limits)
+        )
+
+    @property
+    def service_is_limited(self) -> bool:
+        """Whether a limit says how much may be left undone: then no other rule does."""
+        return any(limit.metric == UNSERVED and is_upper(limit) for limit in self.limits)
+
     @cached_property
     def family(self) -> Family:
         """All pairs of policies in all metrics, tested together."""
         judged = [metric.name for metric in self.scenario.kind.metrics if metric.better]
-        important = (self.scenario.kind.headline, UNSERVED)
+        important = (self.headline, UNSERVED)
         decisive = {UNSERVED: Decisive(DECISIVE_SHARE, nothing=1.0)}
         return make_family(self.values, self.bounds, judged, important, decisive)
 
@@ -104,7 +145,7 @@ class Comparison(Saved):
         )
 
     def counted(self, policy: str, metric: str) -> int:
-        """In how many replications a policy has a value of a metric."""
+        """The number of replications in which a policy has a value of a metric."""
         return int((~np.isnan(self.values[metric][self.policies.index(policy)])).sum())
 
     def is_bounded(self, policy: str, metric: str) -> bool:
@@ -148,13 +189,19 @@ class Comparison(Saved):
 
     @cached_property
     def out_of_the_running(self) -> tuple[str, ...]:
+        """The policies that cannot win: they break a limit, or leave more undone than another."""
+        out = {*self.beyond_limits, *self.less_served}
+        return tuple(one for one in self.policies if one in out)
+
+    @cached_property
+    def less_served(self) -> tuple[str, ...]:
         """The policies that surely leave more of the work undone than another.
 
         After one replication nothing can be tested: then these are the policies that left more
         undone by a part of the work that is not negligible.
         """
         metric = self.service
-        if metric is None or self.ignore_service:
+        if metric is None or self.ignore_service or self.service_is_limited:
             return ()
         if self.replications == 1:
             return self._less_served()
@@ -164,7 +211,7 @@ class Comparison(Saved):
     @cached_property
     def perhaps_less_served(self) -> tuple[str, ...]:
         """The policies in the running that left more undone, which may be chance: none can win."""
-        if self.ignore_service:
+        if self.ignore_service or self.service_is_limited:
             return ()
         return tuple(one for one in self._less_served() if one not in self.out_of_the_running)
 
@@ -203,7 +250,7 @@ class Comparison(Saved):
         leaders = self.leaders(metric)
         if not leaders or self.replications == 1:
             return ()
-        if metric.name == self.scenario.kind.headline and self.winner(metric):
+        if metric.name == self.headline and self.winner(metric):
             return leaders
         behind = [one for one in self.policies if one not in leaders]
         differs = any(self.verdict(one, metric, leaders[0]) != "no difference" for one in behind)
@@ -256,8 +303,37 @@ class Comparison(Saved):
         """The sentences of the conclusion, of which the first is the answer."""
         from cloudarena.experiments.conclusion import conclude
 
-        name = metric_name or self.scenario.kind.headline
-        return conclude(self, next(m for m in self.scenario.kind.metrics if m.name == name))
+        name = metric_name or self.headline
+        return conclude(self, self.scenario.kind.metric[name])
+
+    def __repr__(self) -> str:
+        """What was compared, and the first sentence of what came out."""
+        names = ", ".join(self.policies)
+        runs = "1 replication" if self.replications == 1 else f"{self.replications} replications"
+        return f"<Comparison of {names} on {self.scenario.name}, {runs}: {self.sentences()[0]}>"
+
+    def _repr_html_(self) -> str:
+        """A table of means and what came out, for notebooks."""
+        shown = [metric for metric in self.scenario.kind.metrics if metric.highlight]
+        shown = [self.scenario.kind.metric[self.headline], *shown]
+        shown = list({metric.name: metric for metric in shown}.values())
+        rows = [
+            [one, *(_shown(self.estimate(one, metric.name)) for metric in shown)]
+            for one in self.policies
+        ]
+        heads = ["policy", *(metric.name for metric in shown)]
+        return html_table(heads, rows, self.conclusion())
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Pictures of the comparison: ``metric``, ``trade_off``, ``over_time``."""
+        from cloudarena.experiments.pictures import ComparisonPlots
+
+        return ComparisonPlots(self)
+
+    def to_pandas(self) -> Any:
+        """One row per policy and replication as a pandas DataFrame."""
+        return self.table().to_pandas()
 
     def table(self) -> pa.Table:
         """One row per policy and replication, one column per metric; null where it has no value.
@@ -284,7 +360,8 @@ class Comparison(Saved):
         from cloudarena.experiments.conclusion import comparison_summary
 
         tables = [REPLICATIONS, *names_of(self.samples)]
-        return {**comparison_summary(self), "tables": tables}
+        own = described(self.scenario.kind)
+        return {**comparison_summary(self), "tables": tables, **own}
 
     def contents(self) -> Contents:
         """The figures, every replication, the runs that are drawn over time, and the spec."""
@@ -298,8 +375,9 @@ class Comparison(Saved):
         shape = len(said["policies"]), said["replications"]
         columns = dict(zip(table.column_names[2:], table.columns[2:], strict=True))
         flags = [name for name in columns if name.endswith(BOUND)]
+        spec = scenario_from_yaml(needed(contents, cls.stored_as, SPEC), said["scenario"])
         return cls(
-            scenario=scenario_from_yaml(needed(contents, cls.stored_as, SPEC), said["scenario"]),
+            scenario=spec.measuring(*restored(said)),
             policies=tuple(said["policies"]),
             seed=said["seed"],
             values={
@@ -317,12 +395,15 @@ class Comparison(Saved):
             saw=dict(said["saw"]),
             ignore_service=said["ignore_service"],
             service_margin=said["service_margin"],
+            by=said.get("by"),
+            limits=tuple(Limit(*one) for one in said.get("limits", ())),
+            baseline=said.get("baseline"),
             version=said["version"],
         )
 
     def _out(self, metric: Metric) -> tuple[str, ...]:
         """Who cannot lead in a metric for leaving work undone; in the share itself, all can."""
-        return () if metric.name == UNSERVED else self.out_of_the_running
+        return self.beyond_limits if metric.name == UNSERVED else self.out_of_the_running
 
     def _eligible(self, metric: Metric) -> list[str]:
         """Who can lead in a metric."""
@@ -369,6 +450,15 @@ class Comparison(Saved):
         rows = self.values[UNSERVED]
         own = rows[self.policies.index(policy)]
         return any(bool((differences(own, row) > 0).all()) for row in rows)
+
+
+def _shown(estimate: Estimate) -> str:
+    """A mean and half of its interval."""
+    if math.isnan(estimate.mean):
+        return "-"
+    half = estimate.half_width
+    has_width = math.isfinite(half) and half > 0
+    return f"{estimate.mean:,.5g} ± {half:.2g}" if has_width else f"{estimate.mean:,.5g}"
 
 
 def _merged(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cloudarena.base.measures import UNSERVED
+from cloudarena.base.names import UNSERVED
 from cloudarena.base.statistics import CONFIDENCE, Estimate
 from cloudarena.contract import Metric
+from cloudarena.experiments.prices import is_unpriced, unpriced_text
 
 if TYPE_CHECKING:
     from cloudarena.experiments.comparison import Comparison
@@ -23,20 +24,46 @@ def conclude(comparison: Comparison, metric: Metric) -> list[str]:
     if len(comparison.policies) == 1:
         return [f"{comparison.policies[0]} alone: there is nothing to compare it with."]
     leaders = comparison.leaders(metric)
-    answer = _main(comparison, metric, leaders)
+    unpriced = _unpriced(comparison, metric)
+    if metric.name in unpriced:
+        answers = [f"There is no winner by {metric.name}."]
+    elif comparison.asks_amount:
+        from cloudarena.experiments.answer import answer as with_amounts
+
+        answers = with_amounts(comparison, metric)
+    else:
+        answers = [_main(comparison, metric, leaders)]
     sentences = [
-        answer,
-        _seen(comparison, leaders[0]) if leaders and answer.startswith(leaders[0]) else "",
+        *answers,
+        unpriced_text(comparison.scenario.kind, unpriced) or _partly_priced(comparison, metric),
+        _seen(comparison, leaders[0]) if leaders and answers[0].startswith(leaders[0]) else "",
         out_of_the_running_text(comparison),
+        _undone_as_allowed(comparison, leaders),
         _without_value(comparison, metric),
         ignored_text(comparison),
+        resampled_text(comparison),
     ]
     return [sentence for sentence in sentences if sentence]
 
 
+def _unpriced(comparison: Comparison, metric: Metric) -> list[str]:
+    """The metrics that were asked by and are amounts of money of which nothing has a price."""
+    asked = dict.fromkeys([metric.name, *(limit.metric for limit in comparison.limits)])
+    return [name for name in asked if is_unpriced(name, comparison.values[name])]
+
+
+def _partly_priced(comparison: Comparison, metric: Metric) -> str:
+    """Names machines without a price beside others that have one: who uses them pays less."""
+    groups = comparison.scenario.machine_groups
+    free = [one.name for one in groups if one.hourly_usd == 0.0]
+    if not metric.name.endswith("_usd") or not free or len(free) == len(groups):
+        return ""
+    return f"{listed(free)} {'has' if len(free) == 1 else 'have'} no price in the spec."
+
+
 def out_of_the_running_text(comparison: Comparison) -> str:
     """Who leaves more of the work undone than another, and how much; nothing if nobody does."""
-    out = comparison.out_of_the_running
+    out = comparison.less_served
     if not out:
         return ""
     shares = [share_text(comparison.share_unserved(policy)) for policy in out]
@@ -51,8 +78,30 @@ def out_of_the_running_text(comparison: Comparison) -> str:
     )
 
 
+def _undone_as_allowed(comparison: Comparison, leaders: Sequence[str]) -> str:
+    """Says what the best leaves undone, where a limit allows that and another leaves less."""
+    if not leaders or not comparison.service_is_limited:
+        return ""
+    shares = {one: comparison.share_unserved(one) for one in comparison.policies}
+    first, least = leaders[0], min(shares, key=lambda one: _or_all(shares[one]))
+    if not shares[first] > shares[least]:
+        return ""
+    return (
+        f"{first} leaves {share_text(shares[first])} of {comparison.scenario.kind.unit_of_work} "
+        f"unserved, as the limit allows ({least}: {share_text(shares[least])})."
+    )
+
+
+def resampled_text(comparison: Comparison) -> str:
+    """Says what the replications drew again of a recorded trace."""
+    drawn = comparison.scenario.resampled
+    if not drawn or comparison.replications == 1:
+        return ""
+    return f"Replications draw {drawn}: intervals are about such traces."
+
+
 def ignored_text(comparison: Comparison) -> str:
-    """That service was ignored, where that matters."""
+    """Says that service was ignored, where that matters."""
     if not comparison.ignore_service or comparison.service is None:
         return ""
     return "Work left unserved was ignored, as asked."
@@ -91,7 +140,7 @@ def listed(words: Sequence[str]) -> str:
 def _main(comparison: Comparison, metric: Metric, leaders: tuple[str, ...]) -> str:
     name, way = metric.name, "highest" if metric.better == "higher" else "lowest"
     if not leaders:
-        return f"No policy has a {name} that is known in all replications: there is no winner."
+        return f"{unknown_text(comparison, metric)}: there is no winner."
     first, *tied = leaders
     rest = _rivals(comparison, metric)
     if comparison.replications == 1:
@@ -127,17 +176,28 @@ def _no_win(comparison: Comparison, metric: Metric, first: str, way: str) -> str
     words = f"{first} has the {way} {metric.name}"
     if first not in comparison.perhaps_less_served:
         return f"{words} of those that have one in all replications: there is no winner."
+    return f"{words}, but {perhaps_less_text(comparison, first)}"
+
+
+def perhaps_less_text(comparison: Comparison, first: str) -> str:
+    """Says what the one that leads left undone, which may be chance, and that it does not win."""
     least = min(comparison.policies, key=lambda one: _or_all(comparison.share_unserved(one)))
     shares = [share_text(comparison.share_unserved(one)) for one in (first, least)]
     return (
-        f"{words}, but left {shares[0]} of {comparison.scenario.kind.unit_of_work} unserved, "
+        f"left {shares[0]} of {comparison.scenario.kind.unit_of_work} unserved, "
         f"{least} {shares[1]}: there is no winner until more replications show whether that is "
         "chance."
     )
 
 
+def unknown_text(comparison: Comparison, metric: Metric) -> str:
+    """Says that no policy that may win has a value of a metric in all replications."""
+    who = "No policy in the running" if comparison.out_of_the_running else "No policy"
+    return f"{who} has a value of {metric.name} that is known in all replications"
+
+
 def _margin(comparison: Comparison, metric: Metric, first: str, rest: list[str]) -> str:
-    """By how much, or how surely, a winner is ahead of the others in the running."""
+    """Says by how much, or how surely, a winner is ahead of the others in the running."""
     others = [one for one in rest if one != first]
     pairs = {one: comparison.pair(first, metric.name, one) for one in others}
     constant = [one for one in others if pairs[one].basis == "constant"]
@@ -196,7 +256,7 @@ def _or_all(share: float) -> float:
 def comparison_summary(comparison: Comparison) -> dict[str, Any]:
     """All estimates and verdicts as plain values for JSON; null where there is no number."""
     measures, policies = comparison.scenario.kind.metrics, comparison.policies
-    headline = next(one for one in measures if one.name == comparison.scenario.kind.headline)
+    headline = comparison.scenario.kind.metric[comparison.headline]
     trade_offs = [
         {"x": pair.x, "y": pair.y, "front": list(comparison.front(pair))}
         for pair in comparison.scenario.kind.trade_offs
@@ -213,6 +273,10 @@ def comparison_summary(comparison: Comparison) -> dict[str, Any]:
         "correction": f"Holm over {comparison.family.tests} paired tests",
         "ignore_service": comparison.ignore_service,
         "service_margin": comparison.service_margin,
+        "by": comparison.by,
+        "limits": [list(limit) for limit in comparison.limits],
+        "baseline": comparison.baseline,
+        "beyond_limits": list(comparison.beyond_limits),
         "out_of_the_running": list(comparison.out_of_the_running),
         "perhaps_less_served": list(comparison.perhaps_less_served),
         "saw": comparison.saw,

@@ -22,6 +22,7 @@ from cloudarena.base.errors import SpecError, nearest
 from cloudarena.contract import Spec
 from cloudarena.engine.streams import stream
 from cloudarena.optimizers import Encoding, Grid
+from cloudarena.optimizers.spaces.regions import Region, united
 
 MOST_CHECKED = 2_000_000
 """Combinations that are tried against the rules one by one; of more, a sample must be taken."""
@@ -69,14 +70,16 @@ class _Block(NamedTuple):
 
     grid: Grid
     kept: Ints | None
-    """Those of them that keep the rules; None if all do."""
+    """The indices of the designs that keep the rules; None if all do, or if nobody has looked."""
+    unchecked: bool = False
+    """Whether nobody has looked, since they are too many."""
 
     @property
     def size(self) -> int:
         return len(self.grid) if self.kept is None else len(self.kept)
 
-    def place(self, number: Ints) -> Ints:
-        """The places in the grid of some designs."""
+    def grid_index(self, number: Ints) -> Ints:
+        """The indices in the grid of some designs."""
         return number if self.kept is None else self.kept[number]
 
 
@@ -88,6 +91,7 @@ class DesignSpace(Sequence[Design]):
         rules: such as ``["low < high"]``; each holds for the designs that have all its keys.
         sample: how many designs are drawn, uniformly; all by default.
         seed: of the sample.
+        continuous: keys whose levels stand for all numbers between.
     """
 
     def __init__(
@@ -96,14 +100,17 @@ class DesignSpace(Sequence[Design]):
         rules: Sequence[str] = (),
         sample: int | None = None,
         seed: int = 0,
+        continuous: Iterable[str] = (),
     ) -> None:
+        self.continuous = frozenset(continuous)
+        self.is_sampled = sample is not None
         self.levels = {key: tuple(values) for key, values in levels.items()}
         self._rules = [_Rule(text, self.levels) for text in rules]
         grids = [self._grid_of(policy) for policy in self.levels["policy"]]
         self.combinations = sum(map(len, grids))
         """How many designs there are before rules and sample."""
         if sample is None:
-            self._blocks = [_Block(grid, self._keeping(grid)) for grid in grids]
+            self._blocks = [self._block_of(grid) for grid in grids]
         else:
             self._blocks = self._sampled(grids, sample, seed)
         self._ends = np.cumsum([block.size for block in self._blocks])
@@ -119,29 +126,87 @@ class DesignSpace(Sequence[Design]):
     def __getitem__(self, number: slice) -> list[Design]: ...
     def __getitem__(self, number: int | slice) -> Design | list[Design]:
         if isinstance(number, slice):
-            return [self[place] for place in range(*number.indices(len(self)))]
+            return [self[index] for index in range(*number.indices(len(self)))]
         if not -len(self) <= number < len(self):
             raise IndexError(f"{number} of {len(self)} designs")
         number = number % len(self)
-        place = int(np.searchsorted(self._ends, number, side="right"))
-        block = self._blocks[place]
-        within = number - (int(self._ends[place - 1]) if place else 0)
-        return block.grid[int(block.place(np.array([within]))[0])]
+        index = int(np.searchsorted(self._ends, number, side="right"))
+        block = self._blocks[index]
+        within = number - (int(self._ends[index - 1]) if index else 0)
+        return block.grid[int(block.grid_index(np.array([within]))[0])]
 
     @property
     def encoding(self) -> Encoding | None:
         """A gene for each key; genes that break a rule stand for the next design that does not."""
         if len(self._blocks) != 1:
             return None
-        grid, kept = self._blocks[0]
+        self.check_each()
+        grid, kept, _ = self._blocks[0]
         if kept is None:
             return grid.encoding
 
         def decode(genes: Ints) -> Ints:
-            places = grid.encoding.decode(genes)
-            return np.minimum(np.searchsorted(kept, places), len(kept) - 1)
+            indices = grid.encoding.decode(genes)
+            return np.minimum(np.searchsorted(kept, indices), len(kept) - 1)
 
         return Encoding(grid.encoding.levels, decode)
+
+    @property
+    def regions(self) -> tuple[Region, ...] | None:
+        """The designs as points, a region for policies with the same keys; None of a sample."""
+        if self.is_sampled:
+            return None
+        starts = [0, *self._ends[:-1].tolist()]
+        alike: dict[tuple[str, ...], list[Region]] = {}
+        for block, start in zip(self._blocks, starts, strict=True):
+            alike.setdefault(tuple(block.grid.levels), []).append(self._region(block, start))
+        return tuple(
+            united(regions, keys.index("policy")) if len(regions) > 1 else regions[0]
+            for keys, regions in alike.items()
+        )
+
+    def _region(self, block: _Block, start: int) -> Region:
+        whole = block.grid.region(self.continuous)
+        if block.unchecked:
+            rules = self._rules_of(block.grid)
+            return whole._replace(
+                numbers=lambda points: start + whole.numbers(points),
+                allowed=lambda points: _keep(rules, block.grid, whole.numbers(points)),
+            )
+        kept = block.kept
+        if kept is None:
+            return whole._replace(numbers=lambda points: start + whole.numbers(points))
+
+        def place(points: Ints) -> Ints:
+            return np.minimum(np.searchsorted(kept, whole.numbers(points)), len(kept) - 1)
+
+        return whole._replace(
+            numbers=lambda points: start + place(points),
+            allowed=lambda points: kept[place(points)] == whole.numbers(points),
+        )
+
+    def some(self, count: int) -> Ints:
+        """About so many designs that keep the rules, from all over the space."""
+        if not any(block.unchecked for block in self._blocks):
+            return np.unique(np.linspace(0, len(self) - 1, count).astype(np.int64))
+        rng = stream(0, "some designs")
+        regions = self.regions or ()
+        each = -(-count // len(regions))
+        return np.unique(
+            np.concatenate([region.numbers(region.draw(each, rng)) for region in regions])
+        )
+
+    def check_each(self) -> None:
+        """Raises if the designs are too many to try each against the rules."""
+        for block in self._blocks:
+            if block.unchecked:
+                raise SpecError(
+                    f"where: {len(block.grid):,} designs are too many to try each: at most "
+                    f"{MOST_CHECKED:,}; take fewer steps, or a sample: in the study, sample: 1000"
+                )
+
+    def _rules_of(self, grid: Grid) -> list[_Rule]:
+        return [rule for rule in self._rules if rule.applies(grid)]
 
     def _grid_of(self, policy: str) -> Grid:
         """The keys of the designs with a policy: its own parameters, not those of others."""
@@ -154,17 +219,14 @@ class DesignSpace(Sequence[Design]):
             }
         )
 
-    def _keeping(self, grid: Grid) -> Ints | None:
-        rules = [rule for rule in self._rules if rule.applies(grid)]
+    def _block_of(self, grid: Grid) -> _Block:
+        rules = self._rules_of(grid)
         if not rules:
-            return None
+            return _Block(grid, None)
         if len(grid) > MOST_CHECKED:
-            raise SpecError(
-                f"where: {len(grid):,} designs are too many to try each: at most "
-                f"{MOST_CHECKED:,}; take fewer steps, or a sample: in the study, sample: 1000"
-            )
-        places = np.arange(len(grid))
-        return places[_keep(rules, grid, places)]
+            return _Block(grid, None, unchecked=True)
+        indices = np.arange(len(grid))
+        return _Block(grid, indices[_keep(rules, grid, indices)])
 
     def _sampled(self, grids: list[Grid], sample: int, seed: int) -> list[_Block]:
         """Blocks with designs drawn uniformly from those that keep the rules, each once."""
@@ -179,7 +241,7 @@ class DesignSpace(Sequence[Design]):
             for number, grid in enumerate(grids):
                 start = ends[number] - len(grid)
                 within = np.flatnonzero((fresh >= start) & (fresh < ends[number]))
-                rules = [rule for rule in self._rules if rule.applies(grid)]
+                rules = self._rules_of(grid)
                 good[within] = _keep(rules, grid, fresh[within] - start)
             both = np.concatenate((drawn, fresh[good]))
             drawn = both[np.sort(np.unique(both, return_index=True)[1])]  # in the order drawn
@@ -240,10 +302,10 @@ class _Rule:
         return [term for term in self._terms if isinstance(term, str)]
 
 
-def _keep(rules: Sequence[_Rule], grid: Grid, places: Ints) -> Flags:
-    """Whether the designs at some places of a grid keep all rules."""
-    good = np.ones(len(places), np.bool_)
-    axes = dict(zip(grid.levels, np.unravel_index(places, grid.shape), strict=True))
+def _keep(rules: Sequence[_Rule], grid: Grid, indices: Ints) -> Flags:
+    """Whether the designs at some indices of a grid keep all rules."""
+    good = np.ones(len(indices), np.bool_)
+    axes = dict(zip(grid.levels, np.unravel_index(indices, grid.shape), strict=True))
     for rule in rules:
         values = {key: np.array(grid.levels[key], np.float64)[axes[key]] for key in rule.keys}
         good &= rule.holds(values)

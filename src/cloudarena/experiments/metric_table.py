@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.arrays import Flags, Floats, Ints
 from cloudarena.base.checks import check_number, check_whole
 from cloudarena.base.errors import CloudarenaError, SpecError, TraceError, check_choice
 from cloudarena.base.records import pack, unpack
 from cloudarena.base.results import METRICS, Contents
 from cloudarena.contract import Saved
 from cloudarena.engine.streams import stream
-from cloudarena.reduction import Reduction, reduce_metrics
+from cloudarena.reduction import CONSISTENT, Reduction, priorities, reduce_metrics
 from cloudarena.reduction.reduce import Method
 from cloudarena.scenarios import kind_named
 
@@ -73,6 +73,14 @@ class MetricTable(NamedTuple):
         return self._replace(better=better)
 
 
+class Weights(NamedTuple):
+    """How much each metric of a table counts in the score."""
+
+    values: Floats
+    consistency_ratio: float | None
+    """How far judgements in pairs contradict each other; None where weights were given."""
+
+
 class HeldOut(NamedTuple):
     """The check on strategies that had no part in the choice."""
 
@@ -80,9 +88,9 @@ class HeldOut(NamedTuple):
     selected: int
     good: int
     hits: int
-    """Of the ``good`` best by score, those among the ``selected`` best by prediction."""
+    """How many of the ``good`` best by score are among the ``selected`` best by prediction."""
     correlation: float
-    """Of score and prediction."""
+    """The correlation of score and prediction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +115,12 @@ class MetricReduction(Saved):
     def chosen(self) -> list[str]:
         """The names of the metrics to measure."""
         return [self.table.names[k] for k in self.reduction.metrics]
+
+    @property
+    def unseen_flags(self) -> Flags:
+        """Whether each strategy was held out."""
+        strategies = len(self.table.values)
+        return _held_out(strategies, strategies - self.sample, self.options["seed"])
 
     def summary(self) -> dict[str, Any]:
         """All of it as plain values for JSON."""
@@ -182,7 +196,16 @@ class MetricReduction(Saved):
                 f"Of {held.strategies} strategies held out, the {held.selected} best by "
                 f"prediction hold {held.hits} of the {held.good} best."
             )
-        return [sentence for sentence in (answer, self.remark, check) if sentence]
+        said = (answer, self.remark, check, self._judged())
+        return [sentence for sentence in said if sentence]
+
+    def _judged(self) -> str:
+        """How far the judgements behind the weights agree, in a sentence."""
+        ratio = self.options.get("consistency_ratio")
+        if ratio is None:
+            return ""
+        words = "they contradict each other" if ratio > CONSISTENT else "they agree"
+        return f"The consistency ratio of the judgements is {ratio:.2g}: {words}."
 
 
 def read_metric_table(path: str | Path, by: str | None = None) -> MetricTable:
@@ -220,6 +243,46 @@ def read_metric_table(path: str | Path, by: str | None = None) -> MetricTable:
     return MetricTable(str(path), tuple(names), np.column_stack(columns), better)
 
 
+def read_weights(path: str | Path, table: MetricTable) -> Weights:
+    """Weights of metrics from a CSV or Parquet file; metrics that it does not name count nothing.
+
+    Either the columns ``metric`` and ``weight``, or judgements in pairs: a first column with names
+    of metrics, and a column for each, of how many times as important the row is as the column.
+    """
+    file = Path(path)
+    found = _read(file)
+    names = [str(name) for name in found.columns[0].to_pylist()] if found.num_columns else []
+    for name in names:
+        check_choice(f"{file}: metric", name, table.names)
+    if len(set(names)) < len(names) or not names:
+        raise TraceError(f"{file}: {len(names)} rows are not allowed: one for each metric")
+    others = found.column_names[1:]
+    if found.column_names == ["metric", "weight"]:
+        given, ratio = _column(file, found, "weight"), None
+        if (given < 0.0).any() or not given.any():
+            raise SpecError(
+                f"{file}: weight: {given.min():g} is not allowed: at least 0, some more"
+            )
+    elif others == names:
+        judged = priorities(np.column_stack([_column(file, found, name) for name in names]))
+        given, ratio = judged.weights, judged.consistency_ratio
+    else:
+        raise TraceError(
+            f"{file}: the columns {', '.join(found.column_names)} are not allowed: metric and "
+            "weight, or judgements with the same names in rows and columns"
+        )
+    values = np.zeros(len(table.names))
+    values[[table.names.index(name) for name in names]] = given
+    return Weights(values, ratio)
+
+
+def _column(file: Path, table: pa.Table, name: str) -> Floats:
+    column = table[name]
+    if column.null_count or not _is_number(column.type):
+        raise TraceError(f"{file}: {name}: is not allowed: a number in each row")
+    return np.asarray(column.to_numpy(), np.float64)
+
+
 def reduce_table(
     table: MetricTable,
     keep: int | None = None,
@@ -230,6 +293,7 @@ def reduce_table(
     held_out: float = 0.25,
     method: Method = "stepwise",
     seed: int = 0,
+    weights: Weights | None = None,
 ) -> MetricReduction:
     """Chooses metrics on part of the strategies, and checks the choice on the rest.
 
@@ -244,6 +308,7 @@ def reduce_table(
         held_out: the share of the strategies that is held out, if enough are left.
         method: how metrics are chosen.
         seed: of which strategies are held out, and of ``ecga``.
+        weights: how much each metric counts in the score; all alike by default.
     """
     if not 0.0 <= check_number("holdout", held_out, 0.0) < 1.0:
         raise SpecError(f"holdout: {held_out!r} is not allowed: at least 0, less than 1")
@@ -255,9 +320,9 @@ def reduce_table(
     check_whole("g", good, 1, strategies)
     at_least = -(-2 * min(selected, good) // 3) if at_least is None else at_least
     check_whole("k", at_least, 1, min(selected, good))
-    order = stream(seed, "held-out strategies").permutation(strategies)
     apart = min(int(held_out * strategies), max(0, strategies - LEAST_SAMPLE))
-    unseen, seen = np.sort(order[:apart]), np.sort(order[apart:])
+    is_apart = _held_out(strategies, apart, seed)
+    unseen, seen = np.flatnonzero(is_apart), np.flatnonzero(~is_apart)
     reduction = reduce_metrics(
         table.values[seen],
         keep=keep,
@@ -266,19 +331,32 @@ def reduce_table(
         good=good,
         at_least=at_least,
         strategies=strategies,
+        weights=None if weights is None else weights.values,
         better=table.better,
         method=method,
         seed=seed,
     )
     check = _check(reduction, table, unseen, selected, good) if apart >= 2 else None
-    options = {"s": selected, "g": good, "k": at_least, "method": method, "seed": seed}
+    options: dict[str, Any] = {
+        "s": selected, "g": good, "k": at_least, "method": method, "seed": seed
+    }  # fmt: skip
+    if weights is not None:
+        options["weights"] = dict(zip(table.names, weights.values.tolist(), strict=True))
+        options["consistency_ratio"] = weights.consistency_ratio
     return MetricReduction(table, reduction, len(seen), check, options, keep, alignment)
+
+
+def _held_out(strategies: int, apart: int, seed: int) -> Flags:
+    """Whether each strategy is held out."""
+    flags = np.zeros(strategies, np.bool_)
+    flags[stream(seed, "held-out strategies").permutation(strategies)[:apart]] = True
+    return flags
 
 
 def _check(
     reduction: Reduction, table: MetricTable, unseen: Ints, selected: int, good: int
 ) -> HeldOut:
-    """As many are selected and good, in proportion, as among all strategies."""
+    """Checks on held-out strategies; as many, in proportion, are selected and good."""
     values, share = table.values[unseen], len(unseen) / len(table.values)
     some = max(1, round(selected * share))
     best = max(1, round(good * share))

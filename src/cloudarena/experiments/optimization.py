@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from cloudarena.base.arrays import Ints
+from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.html import html_table
+from cloudarena.base.names import UNSERVED
 from cloudarena.base.records import pack, unpack
 from cloudarena.base.results import SPEC, Contents, needed
+from cloudarena.base.statistics import Estimate
 from cloudarena.contract import Result, Saved, Scenario
+from cloudarena.contract.own_metrics import described, restored
+from cloudarena.experiments.conclusion import plain_estimate, share_text
 from cloudarena.experiments.designs import design_text
+from cloudarena.experiments.input_uncertainty import InputUncertainty
+from cloudarena.experiments.macro import MacroComparison
+from cloudarena.experiments.prices import is_unpriced, unpriced_text
 from cloudarena.experiments.simulate import simulate
 from cloudarena.experiments.study import LoadedStudy, study_from_yaml
+from cloudarena.experiments.tried import Importance, Tried, importances
 from cloudarena.optimizers import Problem, Selection
 from cloudarena.optimizers.ordinal.alignment import NOTHING
+from cloudarena.optimizers.risk import split_risk
+from cloudarena.optimizers.selection import Feasibility
 from cloudarena.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cloudarena.experiments.pictures import OptimizationPlots
+
+SHOWN_DESIGNS = 10
+"""Designs in the table of a notebook."""
 
 
 class Selections(NamedTuple):
@@ -28,6 +46,42 @@ class Selections(NamedTuple):
 
     selection: Selection
     others: tuple[Selection, ...]
+    macro: MacroComparison | None
+    risk: RiskFigures | None
+    inputs: InputUncertainty | None
+    tried: Tried | None
+
+
+class RiskFigures(NamedTuple):
+    """Statistics of a design over all its runs, each with an interval."""
+
+    runs: int
+    batch: int
+    """Runs of an evaluation."""
+    names: tuple[str, ...]
+    estimates: Floats  # (names, 3): the value, and the ends of its interval
+
+    def plain(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        figures = {
+            name: plain_estimate(Estimate(*row))
+            for name, row in zip(self.names, self.estimates.tolist(), strict=True)
+        }
+        return {"runs": self.runs, "runs_of_an_evaluation": self.batch, "figures": figures}
+
+    def words(self, confidence: float) -> str:
+        """Sentences with the figures, and what a claim is about."""
+        parts = []
+        for name, (value, low, high) in zip(self.names, self.estimates.tolist(), strict=True):
+            ends = f"{_end(low, 'no least end')} to {_end(high, 'no end')}"
+            statistic = split_risk(name)[1].words()
+            parts.append(f"{name}, {statistic}, is {_digits(value)} ({ends}, {confidence:g})")
+        batches = (
+            f" Methods compare, and claim, means over batches of {self.batch} runs."
+            if self.batch > 1
+            else ""
+        )
+        return f"Over all {self.runs:,} runs of the choice {'; '.join(parts)}.{batches}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +105,20 @@ class Optimization(Saved):
     seed: int
     options: dict[str, Any]
     """The options of the methods that the user gave."""
+    unserved: float = math.nan
+    """The share of the work that the chosen design leaves undone in replication 0.
+
+    It is NaN for closed-form models, which serve everything."""
     version: str = __version__
     """The version of cloudarena that ran it."""
+    macro: MacroComparison | None = None
+    """The methods over macro-replications, if they were asked for."""
+    risk: RiskFigures | None = None
+    """The statistics of the chosen design over all its runs, if they are more than means."""
+    inputs: InputUncertainty | None = None
+    """What of the variance of the chosen design comes from its trace, if that was asked."""
+    tried: Tried | None = None
+    """All designs that were evaluated, with their means."""
 
     @cached_property
     def winner(self) -> Any:
@@ -64,32 +130,52 @@ class Optimization(Saved):
         """The scenario as the chosen design has it, its policy included."""
         return self.study.winner(self.winner)
 
+    @property
+    def sure_scenario(self) -> Scenario | None:
+        """The scenario as the best design has it that surely keeps all limits, if there is one."""
+        kept = self.selection.feasibility
+        if kept is None or kept.sure is None:
+            return None
+        return self.study.winner(self.problem.design(kept.sure))
+
     @cached_property
     def winning_run(self) -> Result:
         """Replication 0 of the winner, with its tables."""
         return simulate(self.winning_scenario, seed=self.seed)
 
+    @cached_property
+    def importance(self) -> list[Importance]:
+        """The keys of designs by how much of the first objective goes with them."""
+        tried = self.tried
+        if tried is None or not isinstance(self.winner, Mapping):
+            return []
+        sign = self.selection.objectives[0].sign
+        designs = [self.problem.design(one) for one in tried.designs.tolist()]
+        return importances(designs, sign * tried.means[:, 0])
+
     @property
     def monte_carlo_evaluations(self) -> int:
         """What Monte Carlo needs to know every design as well as the chosen one is known."""
-        place = int(np.flatnonzero(self.selection.estimates.designs == self.selection.best)[0])
-        return self.selection.designs * int(self.selection.estimates.replications[place])
+        row = self.selection.row(self.selection.best)
+        return self.selection.designs * int(self.selection.estimates.replications[row])
 
     @property
     def saving(self) -> float:
         """How many times as many evaluations Monte Carlo needs for that."""
         return self.monte_carlo_evaluations / self.selection.evaluations
 
-    def designs(self, selection: Selection, numbers: Ints) -> list[dict[str, Any]]:
+    def designs(self, selection: Selection, indices: Ints) -> list[dict[str, Any]]:
         """Selected designs with their objectives, as plain values."""
         rows = []
-        for number in numbers.tolist():
-            place = int(np.flatnonzero(selection.estimates.designs == number)[0])
-            design = self.problem.design(number)
-            row: dict[str, Any] = {"design": number, "text": design_text(design)}
+        for index in indices.tolist():
+            at = selection.row(index)
+            design = self.problem.design(index)
+            row: dict[str, Any] = {"design": index, "text": design_text(design)}
             row |= self.study.plain(design)
-            row["objectives"] = selection.estimates.plain(place, selection.objectives)
-            row["replications"] = int(selection.estimates.replications[place])
+            row["objectives"] = selection.estimates.plain(at, selection.objectives)
+            if selection.feasibility is not None:
+                row["limits"] = selection.feasibility.plain(at)
+            row["replications"] = int(selection.estimates.replications[at])
             rows.append(row)
         return rows
 
@@ -108,8 +194,12 @@ class Optimization(Saved):
                 "set": self.study.overrides,
             },
             **self.selection.summary(),
+            **({} if math.isnan(self.unserved) else {UNSERVED: self.unserved}),
+            **({"risk": self.risk.plain()} if self.risk is not None else {}),
+            **({} if self.inputs is None else {"input_uncertainty": self.inputs.plain()}),
             "chosen": self.designs(self.selection, self.selection.chosen),
             "front": self.designs(self.selection, self.selection.front.designs),
+            **({"sampled_of": self.problem.sampled_of} if self.problem.sampled_of else {}),
             "monte_carlo_evaluations": self.monte_carlo_evaluations,
             "times_fewer_than_monte_carlo": self.saving,
             "conclusion": self.conclusion(),
@@ -118,19 +208,29 @@ class Optimization(Saved):
                 for other in self.others
             ]
             + [{"method": method, "error": why} for method, why in self.failures.items()],
+            **({} if self.macro is None else {"macro": self.macro.plain(self.problem.columns)}),
+            "importance": {one.key: one.share for one in self.importance},
             "tables": ["designs"],
+            **described(self.winning_scenario.kind),
         }
 
     def contents(self) -> Contents:
         """The figures, every design, the study, the winner's spec, and what the methods kept."""
+        specs = {
+            SPEC: self.study.to_yaml(self.selection.objectives),
+            "winner.yaml": self.winning_scenario.to_yaml(absolute=True),
+        }
+        if (sure := self.sure_scenario) is not None:
+            specs["sure.yaml"] = sure.to_yaml(absolute=True)
         return Contents(
             self.summary(),
             {"designs": self.table()},
-            {
-                SPEC: self.study.to_yaml(self.selection.objectives),
-                "winner.yaml": self.winning_scenario.to_yaml(absolute=True),
-            },
-            pack(Selections(self.selection, self.others)),
+            specs,
+            pack(
+                Selections(
+                    self.selection, self.others, self.macro, self.risk, self.inputs, self.tried
+                )
+            ),
         )
 
     @classmethod
@@ -138,7 +238,7 @@ class Optimization(Saved):
         """The optimisation whose contents these are; nothing is simulated again."""
         said, asked = contents.summary, contents.summary["asked"]
         text = needed(contents, cls.stored_as, SPEC)
-        study = study_from_yaml(text, said["scenario"], asked["set"])
+        study = study_from_yaml(text, said["scenario"], asked["set"]).measuring(*restored(said))
         kept = unpack(Selections, contents.state)
         failures = {one["method"]: one["error"] for one in said["compared"] if "error" in one}
         return cls(
@@ -151,44 +251,76 @@ class Optimization(Saved):
             asked["evaluations"],
             said["seed"],
             asked["options"],
+            said.get(UNSERVED, math.nan),
             said["version"],
+            kept.macro,
+            kept.risk,
+            kept.inputs,
+            kept.tried,
         )
 
     def table(self) -> pa.Table:
         """A row for each design that was evaluated: what it is, and its objectives.
 
-        ``layer`` and the columns ``rough_...`` are of the first look. Those that were selected have
-        means, the ends of their intervals, ``low_...`` and ``high_...``, and ``replications``.
+        ``layer`` and the columns ``rough_...`` are of the screening stage. Those that were selected
+        have means, the ends of their intervals, ``low_...`` and ``high_...``, and ``replications``.
         """
         import pyarrow as pa
 
-        selection, look = self.selection, self.selection.look
+        selection, screening = self.selection, self.selection.screening
         estimates = selection.estimates
-        numbers = estimates.designs if look is None else np.arange(selection.designs)
-        rows = np.searchsorted(numbers, estimates.designs)
+        indices = estimates.designs if screening is None else np.arange(selection.designs)
+        rows = np.searchsorted(indices, estimates.designs)
         columns: dict[str, Any] = {
-            "design": numbers,
-            "text": [design_text(self.problem.design(number)) for number in numbers.tolist()],
-            "selected": np.isin(numbers, selection.selected),
-            "front": np.isin(numbers, selection.front.designs),
-            "chosen": np.isin(numbers, selection.chosen),
-            "replications": np.zeros(len(numbers), np.int64),
+            "design": indices,
+            "text": [design_text(self.problem.design(index)) for index in indices.tolist()],
+            "selected": np.isin(indices, selection.selected),
+            "front": np.isin(indices, selection.front.designs),
+            "chosen": np.isin(indices, selection.chosen),
+            "replications": np.zeros(len(indices), np.int64),
         }
         columns["replications"][rows] = estimates.replications
-        if look is not None:
-            columns["layer"] = look.layer + 1
+        if screening is not None:
+            columns["layer"] = screening.layer + 1
         for k, objective in enumerate(selection.objectives):
-            if look is not None:
-                columns[f"rough_{objective.name}"] = look.moments.mean[:, k] * objective.sign
+            if screening is not None:
+                columns[f"rough_{objective.name}"] = screening.moments.mean[:, k] * objective.sign
             for prefix, values in (
                 ("", estimates.mean),
                 ("low_", estimates.low),
                 ("high_", estimates.high),
             ):
-                column = np.full(len(numbers), np.nan)
+                column = np.full(len(indices), np.nan)
                 column[rows] = values[:, k]
                 columns[f"{prefix}{objective.name}"] = pa.array(column, from_pandas=True)
         return pa.table(columns)
+
+    def __repr__(self) -> str:
+        """What was searched, and what to take."""
+        return f"<Optimization of {self.study.name}: {self.headline()}>"
+
+    def _repr_html_(self) -> str:
+        """A table of the designs that were chosen and those near them, for notebooks."""
+        names = [one.name for one in self.selection.objectives]
+        known = [row for row in self.table().to_pylist() if row[names[0]] is not None]
+        sign = self.selection.objectives[0].sign
+        known.sort(key=lambda row: (not row["chosen"], sign * row[names[0]]))
+        rows = [
+            ["★" if row["chosen"] else "", row["text"], *(f"{row[name]:,.6g}" for name in names)]
+            for row in known[:SHOWN_DESIGNS]
+        ]
+        return html_table(["", "design", *names], rows, self.conclusion())
+
+    def to_pandas(self) -> Any:
+        """A row for each design that was evaluated as a pandas DataFrame."""
+        return self.table().to_pandas()
+
+    @property
+    def plot(self) -> OptimizationPlots:
+        """Pictures of the designs: ``designs``, ``trade_off``."""
+        from cloudarena.experiments.pictures import OptimizationPlots
+
+        return OptimizationPlots(self)
 
     def headline(self) -> str:
         """What to take, and who says so."""
@@ -201,8 +333,35 @@ class Optimization(Saved):
 
     def conclusion(self) -> str:
         """What to take, what is claimed of it, and what was traded for what."""
-        words = [self.headline(), f"Claimed: {self.sure()}.", self.at_most()]
-        return " ".join(word for word in (*words, self.trade()) if word)
+        words = [self.headline(), self.limits(), *self.doubts()]
+        words += [
+            f"Claimed: {self.sure()}.",
+            self.sampled(),
+            self.at_most(),
+            self.trade(),
+            self.risks(),
+        ]
+        words += [] if self.inputs is None else [self.inputs.words()]
+        return " ".join(word for word in words if word)
+
+    def doubts(self) -> list[str]:
+        """What a choice by numbers alone would not tell: work left undone, and no prices."""
+        kind, selection = self.winning_scenario.kind, self.selection
+        asked = [
+            *(one.name for one in selection.objectives),
+            *(one.metric for one in self.problem.limits),
+        ]
+        words = []
+        if self.unserved > 0.0 and UNSERVED not in asked:
+            share = share_text(self.unserved)
+            words.append(f"It leaves {share} of {kind.unit_of_work} unserved in replication 0.")
+        amounts = [selection.estimates.mean, selection.estimates.high]
+        unpriced = [
+            one.name
+            for k, one in enumerate(selection.objectives)
+            if all(is_unpriced(one.name, values[:, k]) for values in amounts)
+        ]
+        return [*words, *filter(None, [unpriced_text(kind, unpriced)])]
 
     def sure(self) -> str:
         """What is claimed, and what that takes for granted."""
@@ -211,16 +370,52 @@ class Optimization(Saved):
             return str(alignment)
         return f"{alignment}, if {alignment.assumes}"
 
+    def sampled(self) -> str:
+        """Says that what is claimed is relative to a sample, if the designs are one."""
+        whole = self.problem.sampled_of
+        if whole is None:
+            return ""
+        return (
+            f"The {self.problem.size:,} designs are a sample of {whole:,}: what is claimed is "
+            "relative to the sample, and others may be better."
+        )
+
+    def limits(self) -> str:
+        """How surely the chosen design keeps each limit, and which one surely keeps them all."""
+        selection, kept = self.selection, self.selection.feasibility
+        if kept is None:
+            return ""
+        row = selection.row(selection.best)
+        level = f"{selection.confidence:g}"
+        words = _kept_words(kept, row, level)
+        if kept.sure is None:
+            return f"{words} No design is sure ({level}) to keep all limits."
+        if kept.sure == selection.best:
+            return (
+                f"{words} No cheaper one was found that surely ({level}) does."
+                if (selection.objectives[0].direction == "minimise")
+                else f"{words} It surely ({level}) does."
+            )
+        name = selection.objectives[0].name
+        mine, other = selection.estimates.mean[[row, selection.row(kept.sure)], 0]
+        share = f", {abs(other - mine) / abs(mine):.2g} of it away" if mine else ""
+        return (
+            f"{words} The best that surely ({level}) keeps all limits is "
+            f"{design_text(self.problem.design(kept.sure))}, with {name} {_digits(other)} instead "
+            f"of {_digits(mine)}{share}."
+        )
+
     def at_most(self) -> str:
-        """By how much another design may be better, in a sentence, if the method can tell."""
+        """Says by how much another design may be better, if the method can tell."""
         selection = self.selection
         if selection.shortfall is None:
             return ""
-        place = int(np.flatnonzero(selection.estimates.designs == selection.best)[0])
-        size = abs(float(selection.estimates.mean[place, 0]))
+        row = selection.row(selection.best)
+        size = abs(float(selection.estimates.mean[row, 0]))
         share = f" ({selection.shortfall / size:.2%} of its own)" if size > 0.0 else ""
+        which = "design" if selection.visited is None else "finalist"
         return (
-            f"With probability {selection.confidence:g} no design is better by more than "
+            f"With probability {selection.confidence:g} no {which} is better by more than "
             f"{selection.shortfall:.3g}{share} in {selection.objectives[0].name}."
         )
 
@@ -229,21 +424,31 @@ class Optimization(Saved):
         selection = self.selection
         if len(selection.objectives) == 1 or len(selection.front.designs) < 2:
             return ""
-        place = int(np.flatnonzero(selection.estimates.designs == selection.best)[0])
+        if selection.feasibility is not None:
+            return f"The choice is by {selection.objectives[0].name} alone, the first objective."
+        row = selection.row(selection.best)
         parts = []
         for k, objective in enumerate(selection.objectives):
             means = selection.front.mean[:, k] * objective.sign
             best, worst = (means.min() * objective.sign, means.max() * objective.sign)
             parts.append(
-                f"{objective.name} {_digits(selection.estimates.mean[place, k])} "
+                f"{objective.name} {_digits(selection.estimates.mean[row, k])} "
                 f"(on the front from {_digits(best)}, the best, to {_digits(worst)})"
             )
         return f"It trades one objective for another: {', '.join(parts)}."
+
+    def risks(self) -> str:
+        """What quantiles, CVaR and probabilities of the chosen design are over all its runs."""
+        if self.risk is None:
+            return ""
+        return self.risk.words(self.selection.confidence)
 
     def cost(self) -> str:
         """One sentence: what it cost, and what Monte Carlo would have."""
         spent = f"{self.selection.evaluations:,} evaluations"
         needed = f"{self.monte_carlo_evaluations:,}"
+        if self.selection.visited is not None:
+            return f"It took {spent}."
         if self.selection.method == "monte-carlo":
             return f"It took {spent}, the same for every design."
         if self.saving <= 1.0:
@@ -255,6 +460,29 @@ class Optimization(Saved):
         )
 
 
+def _end(value: float, words: str) -> str:
+    """The end of an interval; so few runs may tell none."""
+    return _digits(value) if math.isfinite(value) else words
+
+
 def _digits(value: float) -> str:
     """Four digits, or all before the point: ``0.1234``, ``170,832``."""
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def _kept_words(kept: Feasibility, row: int, level: str) -> str:
+    """Which limits a design keeps surely, which it may break, and which it breaks."""
+    sure: list[str] = []
+    others: list[str] = []
+    for k, limit in enumerate(kept.limits):
+        mean, low, high = (
+            _digits(one[row, k]) for one in (kept.metrics.mean, kept.metrics.low, kept.metrics.high)
+        )
+        if kept.surely[row, k]:
+            sure.append(f"{limit} ({mean})")
+            continue
+        best = kept.metrics.low[row, k] if limit.sign > 0.0 else kept.metrics.high[row, k]
+        verb = "may break" if bool(limit.holds(best)) else "breaks"
+        others.append(f"It {verb} {limit}: {mean}, {low} to {high} ({level}).")
+    first = [f"It surely ({level}) keeps {' and '.join(sure)}."] if sure else []
+    return " ".join([*first, *others])

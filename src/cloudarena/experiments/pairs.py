@@ -29,9 +29,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Basis = Literal["test", "constant", "every run", "none"]
 ENOUGH = 5
-"""So many equal numbers of random work are no accident; two or three counts are equal by chance."""
+"""Equal numbers of random work that are no accident; two or three may be equal by chance."""
 Key = tuple[str, int, int]
-"""A metric and the places of two policies, of which the one listed later comes first."""
+"""A metric and the indices of two policies, of which the one listed later comes first."""
 
 
 class Pair(NamedTuple):
@@ -132,7 +132,7 @@ class Family:
     """How many paired tests there are: pairs whose numbers never change need none."""
 
     def pair(self, metric: str, first: int, second: int) -> Pair:
-        """One policy against another, by their places."""
+        """One policy against another, by their indices."""
         if first > second:
             return self.pairs[metric, first, second]
         return self.pairs[metric, second, first].turned()

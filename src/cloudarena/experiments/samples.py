@@ -24,7 +24,7 @@ def names_of(samples: Mapping[str, Mapping[str, pa.Table]]) -> list[str]:
 
 
 def joined(samples: Mapping[str, Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
-    """For each name of a table, the tables of all policies below each other."""
+    """The tables of all policies below each other, by the name of the table."""
     import pyarrow as pa
 
     together = {}
@@ -43,7 +43,7 @@ def joined(samples: Mapping[str, Mapping[str, pa.Table]]) -> dict[str, pa.Table]
 
 
 def separated(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, pa.Table]]:
-    """For each policy its tables by name, from those that ``joined`` made."""
+    """The tables of each policy by name, from those that ``joined`` made."""
     import pyarrow.compute as pc
 
     samples: dict[str, dict[str, pa.Table]] = {}

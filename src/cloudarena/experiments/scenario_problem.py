@@ -6,14 +6,18 @@ same work.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any
 
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.errors import CloudarenaError, SpecError
-from cloudarena.base.parallel import check_workers, in_parallel, worker_count
-from cloudarena.contract import Scenario
+from cloudarena.base.limits import Limit
+from cloudarena.base.parallel import check_workers, in_parallel, slots_of, worker_count
+from cloudarena.contract import Metric, Run, Scenario
 from cloudarena.engine.streams import stream
 from cloudarena.experiments.designs import (
     Design,
@@ -22,14 +26,29 @@ from cloudarena.experiments.designs import (
     policy_text,
     spec_changes,
 )
+from cloudarena.experiments.evaluations import (
+    Evaluations,
+    Row,
+    compared_value,
+    design_digest,
+    evaluation_key,
+    measured,
+)
+from cloudarena.experiments.objectives import DIRECTIONS
 from cloudarena.experiments.pool import compile_once
-from cloudarena.experiments.simulate import simulate
+from cloudarena.experiments.simulate import played
 from cloudarena.optimizers import Encoding, Objective, Problem
+from cloudarena.optimizers.problem import Direction
+from cloudarena.optimizers.spaces.regions import Region
 
 CHECKED = 100
 """Designs that are looked at before the first run, so that mistakes are found early."""
 CHUNKS = 4
 """Parts of the work for each process, so that none waits long for the others."""
+FIRST_KEPT = 8
+"""Runs of a part whose rows are kept, before it is known how long a run takes."""
+KEPT_S = 0.5
+"""Seconds that such a part takes: so much is lost when all is killed."""
 
 
 class ScenarioProblem(Problem):
@@ -42,6 +61,10 @@ class ScenarioProblem(Problem):
         seed: of replication 0; replication r has ``seed + r``.
         workers: processes; -1 is one for each core. The result does not depend on it.
         common_random_numbers: whether all designs see the same work in a replication.
+        executor: runs them instead of processes of this machine, such as that of a cluster.
+        limits: on metrics of the scenario, which are measured as they are.
+        evaluations: keeps all that is run, and has what was run before.
+        name: of the study, for rows that are kept.
     """
 
     def __init__(
@@ -52,25 +75,46 @@ class ScenarioProblem(Problem):
         seed: int = 0,
         workers: int = -1,
         common_random_numbers: bool = True,
+        executor: Executor | None = None,
+        limits: Sequence[Limit] = (),
+        evaluations: Evaluations | None = None,
+        name: str = "",
     ) -> None:
         self._scenario_of = scenario_of
         self.space = space
         self.size = len(space)
+        self.sampled_of = space.combinations if space.is_sampled else None
         self.objectives = tuple(objectives)
+        self.limits = tuple(limits)
         self.seed = seed
         self.workers = check_workers(workers)
+        self.executor = executor
         self.common_random_numbers = common_random_numbers
+        self.evaluations = evaluations
+        self.name = name
         self._scenarios: dict[str, Scenario] = {}
+        self._digests: dict[int, bytes] = {}
+        self._seconds: float | None = None
         self._is_checked = False
 
-    def design(self, number: int) -> Design:
-        """Its policy, parameters and keys of the spec."""
-        return self.space[int(number)]
+    def design(self, index: int) -> Design:
+        """A design as its policy, parameters and keys of the spec."""
+        return self.space[int(index)]
 
     @property
     def encoding(self) -> Encoding:
         """A gene for each key, if there is a single policy."""
         return self.space.encoding or super().encoding
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """The regions of the space, a policy each."""
+        return self.space.regions or super().regions
+
+    def all_designs(self) -> Ints:
+        """The indices of all designs, if they are not too many to know which keep the rules."""
+        self.space.check_each()
+        return super().all_designs()
 
     def scenario(self, design: Design) -> Scenario:
         """The scenario as the design has it."""
@@ -85,32 +129,105 @@ class ScenarioProblem(Problem):
     def simulate(self, designs: Ints, replications: Ints) -> Floats:
         """Runs each design in each replication; a process takes designs of one replication."""
         self._check()
-        chosen = [self.space[int(number)] for number in designs]
-        runs = [(self.scenario(design), policy_text(design)) for design in chosen]
-        names = [objective.name for objective in self.objectives]
-        parts = -(-CHUNKS * worker_count(self.workers) // len(replications))
-        jobs = [
-            (
-                [runs[place] for place in places],
-                self._seeds(designs[places], replication),
-                names,
-                places,
-                column,
-            )
-            for column, replication in enumerate(replications.tolist())
-            for places in np.array_split(np.arange(len(runs)), min(parts, len(runs)))
-        ]
-        values = np.empty((len(runs), len(replications), len(names)))
-        for places, column, rows in in_parallel(_measure, jobs, self.workers):
-            values[places, column] = rows
+        names = self._names
+        slots = worker_count(self.workers)
+        if self.executor is not None:
+            slots = slots_of(self.executor, self.workers)
+        parts = -(-CHUNKS * slots // len(replications))
+        jobs: list[tuple[Any, ...]] = []
+        runs: dict[int, tuple[Scenario, str]] = {}
+        values = np.empty((len(designs), len(replications), len(names)))
+        for column, replication in enumerate(replications.tolist()):
+            wanted = self._unknown(designs, column, replication, values)
+            if not len(wanted):
+                continue
+            for row in wanted.tolist():
+                if row not in runs:
+                    design = self.space[int(designs[row])]
+                    runs[row] = (self.scenario(design), policy_text(design))
+            for rows in np.array_split(wanted, self._parts(len(wanted), parts)):
+                seeds = self._seeds(designs[rows], replication)
+                chosen = [runs[row] for row in rows.tolist()]
+                jobs.append((chosen, seeds, names, rows, column, self.evaluations is not None))
+        for rows, column, found, whole, seconds in in_parallel(
+            _measure, jobs, self.workers, self.executor
+        ):
+            values[rows, column] = found
+            self._keep(designs[rows], int(replications[column]), whole, seconds)
+        if self.evaluations is not None:
+            self.evaluations.write()
         return values
 
+    @property
+    def _names(self) -> list[tuple[str, Direction | None]]:
+        """What is measured, each with the way that it goes; a limit is on the metric as it is."""
+        return [
+            *((one.name, one.direction) for one in self.objectives),
+            *((one.metric, None) for one in self.limits),
+        ]
+
+    def _parts(self, runs: int, parts: int) -> int:
+        """The number of parts that some runs are cut into: what is kept comes in short ones."""
+        if self.evaluations is None:
+            return min(parts, runs)
+        each = FIRST_KEPT if self._seconds is None else max(1, int(KEPT_S / self._seconds))
+        return min(max(parts, -(-runs // each)), runs)
+
+    def _unknown(self, designs: Ints, column: int, replication: int, values: Floats) -> Ints:
+        """The rows of designs that must be run; the values of the others are filled in."""
+        if self.evaluations is None:
+            return np.arange(len(designs))
+        seeds = self._seeds(designs, replication)
+        unknown = []
+        for row, (design, seed) in enumerate(zip(designs.tolist(), seeds, strict=True)):
+            found = self.evaluations.values(evaluation_key(self._digest(design), seed))
+            if found is None:
+                unknown.append(row)
+                continue
+            measures = self.scenario(self.space[design]).kind.metric
+            values[row, column] = [
+                compared_value(found, measures[name], way == DIRECTIONS.get(str(one.better)))
+                for name, way in self._names
+                for one in (measures[name],)
+            ]
+        return np.array(unknown, np.int64)
+
+    def _keep(
+        self, designs: Ints, replication: int, whole: list[dict[str, float]], seconds: float
+    ) -> None:
+        """Puts what was run into the store."""
+        if self.evaluations is None:
+            return
+        each = max(seconds / len(designs), 1e-6)
+        self._seconds = each
+        seeds = self._seeds(designs, replication)
+        rows = []
+        for design, seed, values in zip(designs.tolist(), seeds, whole, strict=True):
+            chosen = self.space[design]
+            scenario = self.scenario(chosen)
+            columns = {
+                "cell": self._digest(design).hex(),
+                "scenario": self.name or scenario.name or scenario.kind.name,
+                "case": "",
+                "policy": policy_text(chosen),
+                **spec_changes(chosen),
+            }
+            key = evaluation_key(self._digest(design), seed)
+            rows.append(Row(key, columns, seed, values, each))
+        self.evaluations.add(rows)
+
+    def _digest(self, design: int) -> bytes:
+        if design not in self._digests:
+            chosen = self.space[design]
+            self._digests[design] = design_digest(self.scenario(chosen), policy_text(chosen))
+        return self._digests[design]
+
     def _check(self) -> None:
-        """Before the first run: looks at some of the designs and compiles their policies."""
+        """Looks at some of the designs before the first run, and compiles their policies."""
         if self._is_checked:
             return
-        for number in np.unique(np.linspace(0, self.size - 1, CHECKED).astype(np.int64)):
-            design = self.space[int(number)]
+        for index in self.space.some(CHECKED).tolist():
+            design = self.space[index]
             compile_once(self.scenario(design), policy_text(design))
         self._is_checked = True
 
@@ -124,11 +241,28 @@ class ScenarioProblem(Problem):
 
 
 def _measure(
-    runs: list[tuple[Scenario, str]], seeds: list[int], names: list[str], places: Ints, column: int
-) -> tuple[Ints, int, list[list[float]]]:
-    """The objectives of some designs in one replication."""
-    rows = []
+    runs: list[tuple[Scenario, str]],
+    seeds: list[int],
+    names: list[tuple[str, Direction | None]],
+    indices: Ints,
+    column: int,
+    is_kept: bool,
+) -> tuple[Ints, int, list[list[float]], list[dict[str, float]], float]:
+    """The objectives of some designs in one replication; all metrics too, if they are kept."""
+    begin = time.perf_counter()
+    rows, whole = [], []
     for (scenario, policy), seed in zip(runs, seeds, strict=True):
-        metrics = simulate(scenario, policy, seed, "none").metrics
-        rows.append([metrics[name] for name in names])
-    return places, column, rows
+        run = played(scenario, policy, seed, "none")
+        rows.append([_objective(scenario.kind.metric[name], way, run) for name, way in names])
+        if is_kept:
+            whole.append(measured(run))
+    return indices, column, rows, whole, time.perf_counter() - begin
+
+
+def _objective(metric: Metric, direction: Direction | None, run: Run[Any]) -> float:
+    """What is compared of a run: the metric, with work left undone, unless it is turned round.
+
+    A limit is on the metric as it is.
+    """
+    own = DIRECTIONS.get(str(metric.better))
+    return metric.objective(run) if direction == own else metric(run)

@@ -26,6 +26,11 @@ dependencies = ["cloudarena"]
 [project.entry-points."cloudarena.kinds"]
 {kind} = "{name}:KIND"
 """
+FACTS = {
+    "PKG-INFO": "Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n",
+    "entry_points.txt": "[cloudarena.kinds]\n{kind} = {name}:KIND\n",
+}
+"""What an installed package says of itself: beside the package, Python finds its kind at once."""
 TEST = '''"""The kind passes the public checks."""
 
 import pytest
@@ -61,6 +66,9 @@ def write_scenario(name: str, folder: Path) -> Path:
             there.write_text(_renamed(file.read_text(encoding="utf-8"), name, kind))
         (draft / "pyproject.toml").write_text(PROJECT.format(name=name, kind=kind))
         (draft / f"test_{name}.py").write_text(TEST.format(name=name, kind=kind))
+        (draft / f"{name}.egg-info").mkdir()
+        for file_name, text in FACTS.items():
+            (draft / f"{name}.egg-info" / file_name).write_text(text.format(name=name, kind=kind))
     return target
 
 

@@ -1,4 +1,4 @@
-"""Compiling ahead."""
+"""Compiling what a kind needs ahead of its first run."""
 
 from __future__ import annotations
 

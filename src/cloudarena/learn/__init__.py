@@ -12,15 +12,21 @@ GYMNASIUM = "gymnasium"
 
 
 def register_environments() -> None:
-    """Registers ``cloudarena/<kind>-v0`` for each kind of scenario."""
+    """Registers ``cloudarena/<kind>-v0``, or ``<what is decided>-v0`` of kinds that decide more."""
     from gymnasium.envs.registration import register, registry
 
     from cloudarena.scenarios import kinds
 
-    for kind in kinds():
-        name = f"cloudarena/{kind}-v0"
-        if name not in registry:
-            register(name, entry_point="cloudarena.learn.env:CloudEnv", kwargs={"kind": kind})
+    for kind in kinds().values():
+        for decides in dict.fromkeys((kind.name, *kind.decides)):
+            name = f"cloudarena/{decides}-v0"
+            if name not in registry:
+                register(
+                    name,
+                    entry_point="cloudarena.learn.env:CloudEnv",
+                    vector_entry_point="cloudarena.learn.vector:CloudVectorEnv",
+                    kwargs={"decides": decides},
+                )
 
 
 def register_with_gymnasium() -> None:
@@ -35,13 +41,22 @@ def register_with_gymnasium() -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds Gymnasium as everyone does, once, and has the environments registered after it."""
+    """Finds Gymnasium as everyone does, and has the environments registered when it is loaded.
+
+    It may be looked for before, and not be loaded: by who asks whether it is installed.
+    """
+
+    def __init__(self) -> None:
+        self._looks = False
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        if name != GYMNASIUM:
+        if name != GYMNASIUM or self._looks:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self._looks = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._looks = False
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader)
         return spec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import jit
 from cloudarena.mapping.heuristics import min_min
 from cloudarena.mapping.loads import Machines, Times
 
@@ -13,7 +13,7 @@ EXPANSIONS = 20_000
 """Nodes that are expanded at most."""
 
 
-@compiled
+@jit
 def _estimates(etc: Times, depth: int, finish: Times, work_left: float) -> Times:
     """The estimated makespan f of each child of a node: task ``depth`` on each machine.
 
@@ -45,7 +45,7 @@ def _estimates(etc: Times, depth: int, finish: Times, work_left: float) -> Times
     return estimates
 
 
-@compiled
+@jit
 def _is_before(f: Times, depth: Machines, born: Machines, a: int, b: int) -> bool:
     """Whether node a is expanded before node b: smaller f, then deeper, then older."""
     if f[a] != f[b]:
@@ -55,7 +55,7 @@ def _is_before(f: Times, depth: Machines, born: Machines, a: int, b: int) -> boo
     return born[a] < born[b]
 
 
-@compiled
+@jit
 def a_star(
     etc: Times, ready: Times, live_nodes: int = LIVE_NODES, expansions: int = EXPANSIONS
 ) -> Machines:
@@ -83,7 +83,7 @@ def a_star(
     finish[0] = ready
     live = 1
     births = 1
-    # Live nodes are in the places from 0 to live - 1; the node in expansion is copied out.
+    # Live nodes are in the slots from 0 to live - 1; the node in expansion is copied out.
     path = np.empty(tasks, np.int32)
     loads = np.empty(machines)
     for _ in range(expansions):
@@ -102,8 +102,8 @@ def a_star(
         f[node], depth[node], born[node] = f[live], depth[live], born[live]
         worst = -1
         for machine in range(machines):
-            place = live
-            f[place], depth[place], born[place] = estimates[machine], task + 1, births
+            slot = live
+            f[slot], depth[slot], born[slot] = estimates[machine], task + 1, births
             births += 1
             if live == live_nodes:
                 if worst < 0:
@@ -111,16 +111,16 @@ def a_star(
                     for other in range(1, live):
                         if _is_before(f, depth, born, worst, other):
                             worst = other
-                if not _is_before(f, depth, born, place, worst):
+                if not _is_before(f, depth, born, slot, worst):
                     continue
-                f[worst], depth[worst], born[worst] = f[place], depth[place], born[place]
-                place, worst = worst, -1
+                f[worst], depth[worst], born[worst] = f[slot], depth[slot], born[slot]
+                slot, worst = worst, -1
             else:
                 live += 1
-            assignment[place, :task] = path[:task]
-            assignment[place, task] = machine
-            finish[place] = loads
-            finish[place, machine] += etc[task, machine]
+            assignment[slot, :task] = path[:task]
+            assignment[slot, task] = machine
+            finish[slot] = loads
+            finish[slot, machine] += etc[task, machine]
     node = 0
     for other in range(1, live):
         if depth[other] > depth[node] or (

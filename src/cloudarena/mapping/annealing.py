@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import jit
 from cloudarena.mapping.loads import Machines, Times, finish_times
 
 COOLING = 0.9
@@ -16,7 +16,7 @@ FROZEN = 1e-200
 """The temperature, in seconds, below which the search ends."""
 
 
-@compiled
+@jit
 def simulated_annealing(
     etc: Times,
     ready: Times,

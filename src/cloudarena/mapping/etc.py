@@ -116,7 +116,7 @@ def read_etc(path: str | Path) -> Etc:
         raise TraceError(f"{file}: has no tasks: at least one is needed")
     for kind, names in (("machine", machines), ("task", tasks)):
         if len(set(names)) < len(names):
-            raise TraceError(f"{file}: {kind} {_first_twice(names)!r} stands twice")
+            raise TraceError(f"{file}: {kind} {_first_twice(names)!r} is a duplicate")
     return Etc(np.array(rows), tuple(tasks), tuple(machines))
 
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import jit
 from cloudarena.mapping.loads import Machines, Times, earliest, finish_times
 
 
-@compiled
+@jit
 def olb(etc: Times, ready: Times) -> Machines:
     """Opportunistic load balancing: each task to the machine that is free first."""
     finish = ready.copy()
@@ -30,7 +30,7 @@ def olb(etc: Times, ready: Times) -> Machines:
     return assignment
 
 
-@compiled
+@jit
 def met(etc: Times, ready: Times) -> Machines:
     """Minimum execution time: each task to the machine that runs it fastest, however busy."""
     assignment = np.empty(len(etc), np.int64)
@@ -39,7 +39,7 @@ def met(etc: Times, ready: Times) -> Machines:
     return assignment
 
 
-@compiled
+@jit
 def mct(etc: Times, ready: Times) -> Machines:
     """Minimum completion time: each task to the machine on which it ends first."""
     finish = ready.copy()
@@ -50,7 +50,7 @@ def mct(etc: Times, ready: Times) -> Machines:
     return assignment
 
 
-@compiled
+@jit
 def min_min(etc: Times, ready: Times) -> Machines:
     """Min-min: again and again the task whose earliest completion time is the smallest.
 
@@ -80,7 +80,7 @@ def min_min(etc: Times, ready: Times) -> Machines:
     return assignment
 
 
-@compiled
+@jit
 def max_min(etc: Times, ready: Times) -> Machines:
     """Max-min: again and again the task whose earliest completion time is the largest.
 
@@ -112,7 +112,7 @@ def max_min(etc: Times, ready: Times) -> Machines:
     return assignment
 
 
-@compiled
+@jit
 def duplex(etc: Times, ready: Times) -> Machines:
     """Duplex: the better of Min-min and Max-min; Min-min if they are equal."""
     smallest_first = min_min(etc, ready)
@@ -122,7 +122,7 @@ def duplex(etc: Times, ready: Times) -> Machines:
     return largest_first if by_max_min < by_min_min else smallest_first
 
 
-@compiled
+@jit
 def _two_earliest(etc: Times, task: int, finish: Times) -> tuple[int, int, float]:
     """The two machines on which a task ends first, and a bound for all the others.
 
@@ -142,7 +142,7 @@ def _two_earliest(etc: Times, task: int, finish: Times) -> tuple[int, int, float
     return first, second, third_time
 
 
-@compiled
+@jit
 def sufferage(etc: Times, ready: Times) -> Machines:
     """Sufferage: a machine takes the task that would suffer most if it did not get it.
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import jit
 
 Times = NDArray[np.float64]
 Machines = NDArray[np.int64]
 
 
-@compiled
+@jit
 def finish_times(etc: Times, assignment: Machines, ready: Times) -> Times:
     """When each machine ends: ``ready[j]`` plus the times of its tasks, added in task order."""
     finish = ready.copy()
@@ -23,7 +23,7 @@ def finish_times(etc: Times, assignment: Machines, ready: Times) -> Times:
     return finish
 
 
-@compiled
+@jit
 def makespan(etc: Times, assignment: Any, ready: Times, finish: Times) -> float:
     """The latest end of a machine, to the same bit as ``finish_times``; ``finish`` is scratch."""
     finish[:] = ready
@@ -36,9 +36,9 @@ def makespan(etc: Times, assignment: Any, ready: Times, finish: Times) -> float:
     return latest
 
 
-@compiled
+@jit
 def earliest(etc: Times, task: int, finish: Times) -> tuple[int, float]:
-    """The machine on which a task ends first, the lowest number among equals, and when."""
+    """The machine on which a task ends first, the lowest index among equals, and when."""
     best = 0
     best_time = finish[0] + etc[task, 0]
     for machine in range(1, len(finish)):
@@ -52,7 +52,7 @@ def completion_times(etc: Times, assignment: Machines, ready: Times) -> Times:
     """When each task ends if every machine runs its tasks shortest first.
 
     That order gives the smallest mean for an assignment. Of equally long tasks the one with the
-    lowest number runs first.
+    lowest index runs first.
     """
     times = etc[np.arange(len(assignment)), assignment]
     completion = np.empty(len(assignment))

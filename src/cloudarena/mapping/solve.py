@@ -146,8 +146,8 @@ def _check_values(
 ) -> None:
     good = good & np.isfinite(values)
     if not good.all():
-        place = np.unravel_index(int(np.argmin(good)), good.shape)
-        where = ", ".join(map(str, place))
+        index = np.unravel_index(int(np.argmin(good)), good.shape)
+        where = ", ".join(map(str, index))
         raise CloudarenaError(
-            f"{name}[{where}]: {float(values[place])!r} is not allowed: a finite number, {allowed}"
+            f"{name}[{where}]: {float(values[index])!r} is not allowed: a finite number, {allowed}"
         )

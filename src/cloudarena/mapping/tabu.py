@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.compiled import compiled
+from cloudarena.engine.compiled import jit
 from cloudarena.mapping.loads import Machines, Times, finish_times
 
 HOPS = 1200
@@ -13,7 +13,7 @@ TRIES = 100
 """Random mappings that are tried for a long hop before the search ends."""
 
 
-@compiled
+@jit
 def _improve_pair(
     etc: Times, assignment: Machines, finish: Times, latest: float, i: int, j: int
 ) -> bool:
@@ -54,7 +54,7 @@ def _improve_pair(
     return False
 
 
-@compiled
+@jit
 def _short_hops(etc: Times, ready: Times, assignment: Machines, hops: int) -> int:
     """Takes at most ``hops`` short hops, in place, and returns how many it took.
 
@@ -87,7 +87,7 @@ def _short_hops(etc: Times, ready: Times, assignment: Machines, hops: int) -> in
     return done
 
 
-@compiled
+@jit
 def _is_far(mapping: Machines, searched: np.ndarray, count: int) -> bool:
     """Whether a mapping differs from each of the first ``count`` ones in half of the tasks."""
     for entry in range(count):
@@ -99,7 +99,7 @@ def _is_far(mapping: Machines, searched: np.ndarray, count: int) -> bool:
     return True
 
 
-@compiled
+@jit
 def tabu_search(
     etc: Times, ready: Times, rng: np.random.Generator, hops: int = HOPS, tries: int = TRIES
 ) -> Machines:

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.arrays import Flags, Floats, Ints
+from cloudarena.base.limits import Limit
 from cloudarena.base.statistics import front_of, student_quantile
 from cloudarena.optimizers.budget.moments import Moments
 from cloudarena.optimizers.ordinal.alignment import Alignment
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose
-from cloudarena.optimizers.ordinal.order_curve import Look
+from cloudarena.optimizers.ordinal.order_curve import Screening
 from cloudarena.optimizers.problem import Objective, Problem
 
 
@@ -27,24 +28,54 @@ class Estimates(NamedTuple):
     high: Floats
     replications: Ints  # (designs,)
 
-    def at(self, places: Ints) -> Estimates:
-        """Those of some of the designs."""
+    def at(self, indices: Ints) -> Estimates:
+        """The estimates of some of the designs."""
         designs, mean, low, high, replications = self
         return Estimates(
-            designs[places], mean[places], low[places], high[places], replications[places]
+            designs[indices], mean[indices], low[indices], high[indices], replications[indices]
         )
 
-    def plain(self, place: int, objectives: Sequence[Objective]) -> dict[str, dict[str, Any]]:
+    def plain(self, index: int, objectives: Sequence[Objective]) -> dict[str, dict[str, Any]]:
         """The objectives of one of the designs as plain values for JSON."""
         return {
             objective.name: {
-                "mean": _plain(self.mean[place, k]),
-                "low": _plain(self.low[place, k]),
-                "high": _plain(self.high[place, k]),
+                "mean": _plain(self.mean[index, k]),
+                "low": _plain(self.low[index, k]),
+                "high": _plain(self.high[index, k]),
                 "direction": objective.direction,
             }
             for k, objective in enumerate(objectives)
         }
+
+
+class Feasibility(NamedTuple):
+    """How surely the selected designs keep limits."""
+
+    limits: tuple[Limit, ...]
+    metrics: Estimates
+    """The means of the metrics that the limits are on, in the order of the selected designs."""
+    surely: Flags  # (designs, limits)
+    """Whether the whole interval of a metric keeps its limit.
+
+    Intervals rest on new replications alone and hold for all these designs at once, so with the
+    probability ``confidence`` nothing is called sure that is not. No other number is stated: where
+    a limit is broken by so little that nobody can see it, one less a p-value is a half on average,
+    and not 0."""
+    sure: int | None
+    """The best design that surely keeps all limits; None if none does."""
+
+    def plain(self, index: int) -> list[dict[str, Any]]:
+        """The limits of one of the designs as plain values for JSON."""
+        return [
+            {
+                "limit": str(limit),
+                "mean": _plain(self.metrics.mean[index, k]),
+                "low": _plain(self.metrics.low[index, k]),
+                "high": _plain(self.metrics.high[index, k]),
+                "surely": bool(self.surely[index, k]),
+            }
+            for k, limit in enumerate(self.limits)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,24 +91,31 @@ class Selection:
     selected: Ints
     """The set that the method settled on: those it evaluated last."""
     estimates: Estimates
-    """Of the selected designs."""
+    """The estimates of the selected designs."""
     front: Estimates
-    """Of those selected designs that no other dominated when they were last compared."""
+    """The estimates of selected designs that no other dominated when last compared."""
     chosen: Ints
     """What to take: one of the front by the final rule, or the best few if so many were asked."""
     alignment: Alignment
     confidence: float
-    """Level of the intervals of each objective: with this probability those of all designs that
-    were compared hold, so that of the chosen one holds whichever was chosen."""
+    """The level of the intervals of each objective.
+
+    With this probability those of all designs that were compared hold, so that of the chosen one
+    holds whichever was chosen."""
     shortfall: float | None = None
-    """With probability ``confidence`` no design is better than the chosen one by more than this, by
-    a single objective and in its unit, of methods that can tell."""
+    """The most by which, with probability ``confidence``, a design is better than the chosen one.
+
+    It is that of a single objective, in its unit, and of methods that can tell."""
+    feasibility: Feasibility | None = None
+    """How surely limits are kept, if there are any."""
+    visited: int | None = None
+    """How many designs were looked at, of methods that do not look at all; claims are of these."""
     omega: str | None = None
     noise: float | None = None
-    look: Look | None = field(default=None, repr=False)
-    """The rough look at all designs, of methods that begin with one."""
+    screening: Screening | None = field(default=None, repr=False)
+    """The screening stage over all designs, of methods that begin with one."""
     needed: Ints | None = field(default=None, repr=False)
-    """Of LOS: for each draw of the truth, how many designs must be selected to hold enough."""
+    """How many designs LOS must select to hold enough, for each draw of the truth."""
     rounds: Ints | None = field(default=None, repr=False)
     """Replications of each design after each round, of methods that go round by round."""
     remark: str = ""
@@ -88,17 +126,25 @@ class Selection:
         """The first of the chosen designs."""
         return int(self.chosen[0])
 
+    def row(self, design: int) -> int:
+        """Where in the estimates a selected design is."""
+        return int(np.flatnonzero(self.estimates.designs == design)[0])
+
     def summary(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        place = int(np.flatnonzero(self.estimates.designs == self.best)[0])
+        index = self.row(self.best)
+        kept = self.feasibility
+        limits = {} if kept is None else {"limits": kept.plain(index), "surely_feasible": kept.sure}
         return {
             "method": self.method,
             "designs": self.designs,
             "evaluations": self.evaluations,
+            **({} if self.visited is None else {"visited": self.visited}),
             "selected": self.selected.tolist(),
             "front": self.front.designs.tolist(),
             "chosen": self.chosen.tolist(),
-            "objectives": self.estimates.plain(place, self.objectives),
+            "objectives": self.estimates.plain(index, self.objectives),
+            **limits,
             "confidence": self.confidence,
             "alignment_probability": _plain(self.alignment.probability),
             "alignment": str(self.alignment),
@@ -135,7 +181,7 @@ def select(
     Args:
         problem: where the designs are from.
         method: its name.
-        selected: the numbers of the designs.
+        selected: the indices of the designs.
         losses: their moments, in the same order.
         evaluations: what they cost.
         alignment: what is claimed of them.
@@ -146,17 +192,17 @@ def select(
         skewness: of the losses by each objective, if it is known.
         errors: standard errors of the means, if they are not those of the moments.
         final_rule: how one of the front is chosen, unless it is given as ``chosen``.
-        chosen: numbers of the designs to take.
-        front: places of the designs on the front, if their means alone do not tell.
-        finalists: places of those on the front that may be chosen; all by default.
+        chosen: indices of the designs to take.
+        front: indices of the designs on the front, if their means alone do not tell.
+        finalists: indices of those on the front that may be chosen; all by default.
         seed: for the rule ``random``.
         more: further fields of the selection.
     """
     front = front_of(losses.mean) if front is None else front
     finalists = front if finalists is None else finalists
     if chosen is None:
-        place = choose(final_rule or "first_objective", losses.mean[finalists], seed)
-        chosen = selected[finalists[place : place + 1]]
+        index = choose(final_rule or "first_objective", losses.mean[finalists], seed)
+        chosen = selected[finalists[index : index + 1]]
     values = losses.times(problem.signs)
     widest = np.sqrt(2.0 * all_losses.squares.max(axis=0))
     skewness = np.zeros(len(widest)) if skewness is None else skewness * problem.signs

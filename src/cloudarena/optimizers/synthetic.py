@@ -25,7 +25,7 @@ GOODNESS = {"steep": (1.0, 4.0), "neutral": (1.5, 2.0), "flat": (3.0, 1.0)}
 """The parameters of the Beta distribution of each kind."""
 DRAWN_TOGETHER = 16
 """Replications whose noise comes from one stream."""
-MOST_REMEMBERED = 2**22
+MOST_MEMOIZED = 2**22
 """Values of noise that a problem remembers; what comes later is drawn again when it is needed."""
 SHAPE = ("designs", "objectives")
 
@@ -110,10 +110,10 @@ class NormalProblem(Problem):
 
     def simulate(self, designs: Ints, replications: Ints) -> Floats:
         """Truth and noise."""
-        blocks, place = np.divmod(replications, DRAWN_TOGETHER)
+        blocks, within = np.divmod(replications, DRAWN_TOGETHER)
         used, row = np.unique(blocks, return_inverse=True)
         drawn = np.concatenate([self._block(int(block), designs) for block in used])
-        noise = drawn[row * DRAWN_TOGETHER + place].transpose(1, 0, 2)
+        noise = drawn[row * DRAWN_TOGETHER + within].transpose(1, 0, 2)
         return self.truth[designs][:, None, :] + self.noise[designs][:, None, None] * noise
 
     def _block(self, block: int, designs: Ints) -> Floats:
@@ -125,7 +125,7 @@ class NormalProblem(Problem):
         own = rng.standard_normal((DRAWN_TOGETHER, *self.truth.shape))
         share = self.common_share
         noise = share**0.5 * common + (1.0 - share) ** 0.5 * own
-        if (len(self._drawn) + 1) * noise.size <= MOST_REMEMBERED:
+        if (len(self._drawn) + 1) * noise.size <= MOST_MEMOIZED:
             self._drawn[block] = noise
         return np.asarray(noise[:, designs])
 

@@ -8,6 +8,7 @@ from cloudarena.policies.book import (
     parameters,
     policy_name,
     policy_signature,
+    ranks_by,
     takes,
 )
 from cloudarena.policies.entry import has_parameters
@@ -28,5 +29,6 @@ __all__ = [
     "parameters",
     "policy_name",
     "policy_signature",
+    "ranks_by",
     "takes",
 ]

@@ -35,6 +35,9 @@ class ArrayPolicy:
         order: for kinds with a queue, gives the key by which it is kept, lowest first.
         needs: what the spec must let be known, such as ``durations``.
         parameters: the numbers that it is tuned by.
+        early: whether it is asked as soon as work waits, also where none of it could start now.
+        ranks_by: the columns by which it ranks what it may choose, if it takes the first of a
+            ranking: a kernel may then keep an index in which it finds the same choice.
     """
 
     def __init__(
@@ -45,11 +48,15 @@ class ArrayPolicy:
         order: Callable[[Any], Any] | None = None,
         needs: str = "",
         parameters: Mapping[str, float] | None = None,
+        early: bool = False,
+        ranks_by: tuple[str, ...] = (),
     ):
         self.name = name
         self.function = function
         self.order = order
         self.needs = needs
+        self.early = early
+        self.ranks_by = ranks_by
         self.parameters = dict(parameters or {})
         self.__doc__ = function.__doc__
         self._signature = signature
@@ -128,7 +135,8 @@ class Bundle(ArrayPolicy):
     def __init__(self, name: str, parts: Mapping[str, Policy]) -> None:
         self.name = name
         self.parts = dict(parts)
-        self.order, self.needs, self.parameters = None, "", {}
+        self.order, self.needs, self.early, self.parameters = None, "", False, {}
+        self.ranks_by = ()
         self.__doc__ = next(iter(self.parts.values())).__doc__
 
     def __call__(self, decision: Any) -> Any:

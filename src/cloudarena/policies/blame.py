@@ -58,14 +58,16 @@ def fault_of(policy: Any, error: BaseException, name: str | None = None) -> Base
     """
     if isinstance(error, (CloudarenaError, Ended, KeyboardInterrupt)) or is_built_in(policy):
         return error
-    fault = policy_error(name or name_of(policy), place_of(policy, error), words_of(error))
+    fault = policy_error(name or name_of(policy), location_of(policy, error), words_of(error))
     fault.details = "".join(traceback.format_exception(error))
     return fault
 
 
-def policy_error(name: str, place: str, words: str) -> PolicyError:
+def policy_error(name: str, location: str, words: str) -> PolicyError:
     """One line: the policy, where, what."""
-    return PolicyError(f"policy {name} ({place}): {words}" if place else f"policy {name}: {words}")
+    return PolicyError(
+        f"policy {name} ({location}): {words}" if location else f"policy {name}: {words}"
+    )
 
 
 def words_of(error: BaseException) -> str:
@@ -88,7 +90,7 @@ def words_of(error: BaseException) -> str:
     return f"{kind}: {text}" if text else kind
 
 
-def place_of(policy: Any, error: BaseException | None = None) -> str:
+def location_of(policy: Any, error: BaseException | None = None) -> str:
     """File and line: of the innermost part of the policy's file that raised, or of its head."""
     code = code_of(policy)
     if code is None:
@@ -99,7 +101,7 @@ def place_of(policy: Any, error: BaseException | None = None) -> str:
             line = at
     if error is not None and is_of_compiler(error):
         line = line_of_write(error, code.co_filename) or line
-    return written_place(code.co_filename, line)
+    return location_text(code.co_filename, line)
 
 
 def is_of_compiler(error: BaseException) -> bool:
@@ -130,7 +132,7 @@ def _is_of(raised: CodeType, code: CodeType) -> bool:
     return same_file and raised.co_name == code.co_name
 
 
-def written_place(file: str, line: int) -> str:
+def location_text(file: str, line: int) -> str:
     """A file, from here if it is beneath the current folder, and a line."""
     path = Path(file)
     if path.is_absolute() and path.is_relative_to(Path.cwd()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -15,6 +16,10 @@ from cloudarena.policies.parameters import Declared, check_declared, check_value
 from cloudarena.policies.parse import load_function, settings_of
 from cloudarena.policies.policy import Policy
 
+MOST_KEYS = 2
+"""The most columns that a policy may rank by."""
+LEARNED = "learned"
+"""The scheme of learned policies, as in ``learned:FOLDER``."""
 Factory = TypeVar("Factory", bound=Callable[[], Policy])
 
 
@@ -26,8 +31,12 @@ class PolicyBook:
         shown: gives an example of what array policies are shown, for its types; None when the kind
             has no array policies.
         returns: how many whole numbers an array policy returns.
-        has_queue: whether an array policy may have an order of its queue.
+        has_queue: whether an array policy may have an order of its queue, and be asked early.
         knowable: what a spec may let be known, so what an array policy may need.
+        rankable: the columns by which an array policy may say that it ranks.
+        orders: what it may say in their place, alone.
+        drawable: what else one that is registered may say, of which no run can check whether it is
+            so: a policy of a user's may not.
     """
 
     def __init__(
@@ -37,14 +46,19 @@ class PolicyBook:
         returns: int = 1,
         has_queue: bool = False,
         knowable: Collection[str] = (),
+        rankable: Collection[str] = (),
+        orders: Collection[str] = (),
+        drawable: Collection[str] = (),
     ) -> None:
         self.kind = kind
         self._shown, self._returns = shown, returns
         self._has_queue, self._knowable = has_queue, knowable
+        self._rankable, self._orders, self._drawable = rankable, orders, drawable
         self._policies: dict[str, ArrayPolicy] = {}
         self._declared: dict[str, dict[str, Declared]] = {}
         self._factories: dict[str, Callable[[], Policy]] = {}
         self._replay: Callable[[Path], Policy] | None = None
+        self._signature: Any = None
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self._policies, *self._factories])
@@ -58,6 +72,8 @@ class PolicyBook:
         order: Callable[[Any], Any] | None = None,
         needs: str = "",
         parameters: Mapping[str, Declared] | None = None,
+        early: bool = False,
+        ranks_by: str | tuple[str, ...] = (),
     ) -> Callable[[Callable[..., Any]], ArrayPolicy]:
         """The decorator for a policy that is one function of arrays.
 
@@ -67,13 +83,21 @@ class PolicyBook:
             needs: what the spec must let be known, such as ``durations``.
             parameters: what may follow its name, with what it is by default: a number, or a tuple
                 of words, the default first. The function has them as ``p``, before ``rng``.
+            early: for kinds with a queue, asks it as soon as something waits, not only when
+                something could start.
+            ranks_by: the columns by which it ranks what it may choose, lowest first, highest first
+                after a ``-``; ties go to the lowest index. The kernel then finds its choice in an
+                index, whatever their number, instead of calling the function.
 
         What the kind has no use for is refused.
         """
 
         def add(function: Callable[..., Any]) -> ArrayPolicy:
-            self._check(name, function, order, needs, parameters or {})
-            policy = self._array_policy(name, function, order, needs, parameters)
+            of_queue = [word for word, used in (("order", order), ("early", early)) if used]
+            self._check(name, function, of_queue, needs, parameters or {})
+            drawn = ranks_by in self._drawable
+            ranking = (str(ranks_by),) if drawn else self._ranking(name, ranks_by)
+            policy = self._array_policy(name, function, order, needs, parameters, early, ranking)
             self._policies[name] = policy
             self._declared[name] = dict(parameters or {})
             return policy
@@ -84,15 +108,17 @@ class PolicyBook:
         self,
         name: str,
         function: Callable[..., Any],
-        order: Callable[[Any], Any] | None,
+        of_queue: list[str],
         needs: str,
         parameters: Mapping[str, Any],
     ) -> None:
         """Raises if a policy is given what this kind of scenario does not use."""
         if self._shown is None:
             raise PolicyError(f"policy {name}: {self.kind} has no policies of arrays: use stepped")
-        if order is not None and not self._has_queue:
-            raise PolicyError(f"policy {name}: order is not allowed: {self.kind} has no queue")
+        if of_queue and not self._has_queue:
+            raise PolicyError(
+                f"policy {name}: {of_queue[0]} is not allowed: {self.kind} has no queue"
+            )
         if needs and needs not in self._knowable:
             allowed = ", ".join(self._knowable) or f"nothing: {self.kind} shows all to all"
             raise PolicyError(f"policy {name}: needs: {needs!r} is not allowed: {allowed}")
@@ -102,6 +128,25 @@ class PolicyBook:
                 f"policy {name}: parameters: {', '.join(parameters)} are not allowed: "
                 "the function has no argument p before its last"
             )
+
+    def _ranking(self, name: str, ranks_by: str | tuple[str, ...]) -> tuple[str, ...]:
+        """The columns by which a policy ranks; raises if the kind keeps no index by them."""
+        ranking = (ranks_by,) if isinstance(ranks_by, str) else tuple(ranks_by)
+        if len(ranking) == 1 and ranking[0] in self._orders:
+            return ranking
+        known = all(
+            isinstance(column, str) and column.removeprefix("-") in self._rankable
+            for column in ranking
+        )
+        if not known or len(ranking) > MOST_KEYS:
+            given = ", ".join(map(str, ranking))
+            allowed = f"at most {MOST_KEYS} of {', '.join(self._rankable)}, after a - the highest"
+            if self._orders:
+                allowed = f"{', '.join(self._orders)}, or {allowed}"
+            if not self._rankable:
+                allowed = f"nothing: {self.kind} keeps no index"
+            raise PolicyError(f"policy {name}: ranks_by: {given!r} is not allowed: {allowed}")
+        return ranking
 
     def stepped(self, name: str) -> Callable[[Factory], Factory]:
         """The decorator for a class whose objects are policies in plain Python."""
@@ -154,7 +199,7 @@ class PolicyBook:
         return inspect.cleandoc(holder.__doc__ or "").splitlines()[0]
 
     def resolve(self, policy: str | Policy) -> Policy:
-        """A policy from its name, ``replay:FILE``, ``FILE.py:FUNCTION``, or a callable.
+        """A policy from a name, ``replay:FILE``, ``learned:FOLDER``, ``FILE.py:NAME``, a callable.
 
         Parameters may follow the name of a policy that has some: ``NAME:key=value:key=value``.
         """
@@ -167,6 +212,12 @@ class PolicyBook:
         scheme, _, rest = policy.partition(":")
         if scheme == "replay" and rest and self._replay is not None:
             return self._replay(Path(rest))
+        if scheme == LEARNED and rest:
+            # It needs the features of the kind, so it is in a layer above, and is imported now.
+            learned: Policy = importlib.import_module("cloudarena.contract.learned").resolve(
+                self.kind, policy
+            )
+            return learned
         if scheme in self._factories:
             return self._with_settings(scheme, rest.split(":"))
         if scheme in self._policies:
@@ -177,15 +228,21 @@ class PolicyBook:
             found = load_function(Path(f"{path}.py"), function)
             return self._adopt(found, ":".join([function, *settings]), settings)
         raise PolicyError(
-            f"policy: {policy!r} is not allowed: one of {', '.join(self)}, replay:FILE, or "
-            f"FILE.py:FUNCTION.{nearest(policy, self)}"
+            f"policy: {policy!r} is not allowed: one of {', '.join(self)}, replay:FILE, "
+            f"learned:FOLDER, or FILE.py:FUNCTION.{nearest(policy, self)}"
         )
 
     def signature(self) -> Any:
         """The Numba signature of the array policies."""
         if self._shown is None:
             raise PolicyError(f"scenario {self.kind} has no policies that are functions of arrays")
-        return policy_signature(self._shown(), self._returns)
+        if self._signature is None:  # to make it takes as long as a short run
+            self._signature = policy_signature(self._shown(), self._returns)
+        return self._signature
+
+    def signature_of(self, decides: str) -> Any:
+        """The Numba signature of a learned policy, by what it decides."""
+        return self.signature()
 
     def signatures(self) -> tuple[Any, ...]:
         """The Numba signatures of what a kernel takes: one for each kind of decision."""
@@ -196,7 +253,14 @@ class PolicyBook:
         policy, declared = self._policies[name], self._declared[name]
         chosen = {**policy.parameters, **_values(name, declared, settings)}
         return ArrayPolicy(
-            words, policy.function, self.signature, policy.order, policy.needs, chosen
+            words,
+            policy.function,
+            self.signature,
+            policy.order,
+            policy.needs,
+            chosen,
+            policy.early,
+            policy.ranks_by,
         )
 
     def _with_settings(self, name: str, settings: list[str]) -> Policy:
@@ -217,15 +281,17 @@ class PolicyBook:
         order: Callable[[Any], Any] | None = None,
         needs: str = "",
         parameters: Mapping[str, Declared] | None = None,
+        early: bool = False,
+        ranking: tuple[str, ...] = (),
     ) -> ArrayPolicy:
         values = {key: default_of(default) for key, default in (parameters or {}).items()}
-        return ArrayPolicy(name, function, self.signature, order, needs, values)
+        return ArrayPolicy(name, function, self.signature, order, needs, values, early, ranking)
 
     def _adopt(self, policy: Any, name: str, settings: list[str] | None = None) -> Policy:
         """Takes a user's class, function of arrays, or function of a decision."""
         if isinstance(policy, ArrayPolicy) and not settings:
             return policy
-        policy = made(getattr(policy, "py_func", policy))  # what Numba compiles is compiled anew
+        policy = made(getattr(policy, "py_func", policy))  # what Numba compiles is compiled again
         if self._is_array_policy(policy):
             return self._adopt_array_policy(policy, name, settings or [])
         if settings:
@@ -263,7 +329,11 @@ class PolicyBook:
         """A user's function of arrays; what it declares as ``function.parameters`` may be set."""
         declared = dict(getattr(function, "parameters", {}))
         check_declared(name, declared)
-        policy = self._array_policy(name, function, parameters=declared)
+        early = bool(getattr(function, "early", False))
+        ranking = self._ranking(name, getattr(function, "ranks_by", ()))
+        policy = self._array_policy(
+            name, function, parameters=declared, early=early, ranking=ranking
+        )
         policy.parameters.update(_values(name, declared, settings))
         return policy
 
@@ -294,6 +364,25 @@ def parameters(**declared: Declared) -> Callable[[Factory], Factory]:
 
     def declare(function: Factory) -> Factory:
         function.parameters = declared  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+def ranks_by(*columns: str) -> Callable[[Factory], Factory]:
+    """The decorator by which a policy of a user's says that it takes the first of a ranking.
+
+    @cloudarena.ranks_by("vms")
+    def emptiest(pms, vm, rng): ...
+
+    It must choose what is valid and lowest in the columns, ties to the lowest index; highest after
+    a ``-``. Its runs on many machines then find that in an index, and the function is asked now and
+    then: the run ends with a PolicyError where it says another. ``testing.check_policy`` compares
+    whole runs.
+    """
+
+    def declare(function: Factory) -> Factory:
+        function.ranks_by = columns  # type: ignore[attr-defined]
         return function
 
     return declare

@@ -16,15 +16,16 @@ from typing import Any
 import numba
 import numpy as np
 
-from cloudarena.engine.checked import CannotCompile, checked, parts_of
+from cloudarena.engine.checked import CannotCompile, checked
 from cloudarena.engine.code_cache import fingerprint, used_values
-from cloudarena.engine.compiled import compiled_as, part_of_caller
+from cloudarena.engine.compiled import NO_REFERENCE_COUNTS, jit_for_signature, jit_inline_uncached
+from cloudarena.engine.unsafe_code import parts_of
 from cloudarena.policies.blame import (
     WRITES,
     line_of_write,
+    location_text,
     named_lines,
     policy_error,
-    written_place,
 )
 from cloudarena.policies.entry import ENTRY, INNER
 
@@ -39,11 +40,16 @@ _codes: dict[Any, Any] = {}
 
 
 def built_in_code(entry: Any, signature: Any) -> Any:
-    """The machine code of a policy of the package, as kernels call it."""
+    """The machine code of a policy of the package, as kernels call it.
+
+    One that says ``is_lean`` makes no arrays and draws nothing: it does not count references, which
+    takes longer than a short policy itself.
+    """
     inner = entry.__globals__.get(INNER) if entry.__name__ == ENTRY else None
+    options = NO_REFERENCE_COUNTS if getattr(inner or entry, "is_lean", False) else {}
     if inner is not None:
-        entry.__globals__[INNER] = part_of_caller(inner)
-    return compiled_as(entry, signature)
+        entry.__globals__[INNER] = jit_inline_uncached(inner, **options)
+    return jit_for_signature(entry, signature, **options)
 
 
 def users_code(
@@ -57,7 +63,7 @@ def users_code(
         entry: the same as kernels call it.
         signature: the types that kernels call it with.
 
-    Raises CannotCompile with words and place in ``str``; PolicyError if it writes to what it is
+    Raises CannotCompile with words and location in ``str``; PolicyError if it writes to what it is
     shown.
     """
     if function.__code__.co_flags & NO_FUNCTION:  # Numba would run a coroutine as a function
@@ -89,7 +95,7 @@ def _compiled(name: str, function: Any, entry: Any, signature: Any, stamp: str) 
         file = function.__code__.co_filename
         line = line_of_write(error, file)
         if line is not None and not _own_arrays(function):
-            return policy_error(name, written_place(file, line), WRITES)
+            return policy_error(name, location_text(file, line), WRITES)
         named = named_lines(str(error), file)
         return _said(function, CannotCompile(_reason(function), named[-1] if named else None))
 
@@ -118,10 +124,10 @@ def _is_whole(kind: Any) -> bool:
 
 
 def _said(function: Any, error: CannotCompile) -> CannotCompile:
-    """The same with the place before its words."""
+    """Returns the same error with its location before its words."""
     code = function.__code__
-    place = written_place(code.co_filename, error.line or code.co_firstlineno)
-    return CannotCompile(f"{place}: {error.words}", error.line)
+    location = location_text(code.co_filename, error.line or code.co_firstlineno)
+    return CannotCompile(f"{location}: {error.words}", error.line)
 
 
 def _reason(function: Any) -> str:

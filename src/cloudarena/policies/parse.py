@@ -67,7 +67,7 @@ def _not_loaded(path: Path, error: BaseException) -> PolicyError:
         for frame, at in traceback.walk_tb(error.__traceback__)
         if Path(frame.f_code.co_filename).absolute() == path.absolute()
     ]
-    place = f"{path}:{lines[-1]}" if lines else str(path)
-    fault = PolicyError(f"policy: {place} cannot be loaded: {words_of(error)}")
+    location = f"{path}:{lines[-1]}" if lines else str(path)
+    fault = PolicyError(f"policy: {location} cannot be loaded: {words_of(error)}")
     fault.details = "".join(traceback.format_exception(error))
     return fault

@@ -1,7 +1,10 @@
 """Queueing theory: what a queue, a network or a chain of tiers does in the long run."""
 
 from cloudarena.queueing.chain import ChainMeasures, TierChain, evaluate
+from cloudarena.queueing.closed import ClosedClasses, ClosedNetwork, closed, closed_classes
+from cloudarena.queueing.general_arrivals import gg1, ggc
 from cloudarena.queueing.general_service import md1, mg1, mg1_ps
+from cloudarena.queueing.layered import LayeredNetwork, layered
 from cloudarena.queueing.literal import departure_n_over_ast
 from cloudarena.queueing.many_servers import erlang_b, erlang_c, mmc, mmck
 from cloudarena.queueing.networks import JacksonNetwork, jackson, traffic
@@ -22,19 +25,27 @@ from cloudarena.queueing.sojourn import (
 __all__ = [
     "ChainMeasures",
     "Choice",
+    "ClosedClasses",
+    "ClosedNetwork",
     "JacksonNetwork",
+    "LayeredNetwork",
     "Offer",
     "Sla",
     "Station",
     "TierChain",
     "cheapest",
+    "closed",
+    "closed_classes",
     "configurations",
     "departure_n_over_ast",
     "erlang_b",
     "erlang_c",
     "evaluate",
     "forward_probabilities",
+    "gg1",
+    "ggc",
     "jackson",
+    "layered",
     "md1",
     "mg1",
     "mg1_ps",

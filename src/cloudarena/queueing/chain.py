@@ -72,17 +72,17 @@ class TierChain:
                 f"forward: {len(onward)} probabilities are not allowed: "
                 f"{tiers - 1}, one for each tier but the last"
             )
-        places = check_wholes("room", room, 1, MOST_ROOM).astype(np.float64)
-        if places.shape not in ((), (tiers,)):
+        capacity = check_wholes("room", room, 1, MOST_ROOM).astype(np.float64)
+        if capacity.shape not in ((), (tiers,)):
             raise SpecError(
-                f"room: the shape {places.shape} is not allowed: one number, or one for each tier"
+                f"room: the shape {capacity.shape} is not allowed: one number, or one for each tier"
             )
         check_choice("balance", balance, BALANCES)
         keep(
             self,
             rates=serving,
             forward=onward,
-            room=np.broadcast_to(places, tiers),
+            room=np.broadcast_to(capacity, tiers),
             routing=routing,
             balance=balance,
             visits=visits(onward, routing),
@@ -177,9 +177,9 @@ def check_configurations(
         )
     is_empty = vms.sum(axis=-1) == 0
     if is_empty.any():
-        place = np.unravel_index(int(np.argmax(is_empty)), is_empty.shape)
-        where = ", ".join(map(str, place))
-        raise SpecError(f"counts[{where}]: {vms[place].tolist()} is not allowed: at least one VM")
+        index = np.unravel_index(int(np.argmax(is_empty)), is_empty.shape)
+        where = ", ".join(map(str, index))
+        raise SpecError(f"counts[{where}]: {vms[index].tolist()} is not allowed: at least one VM")
     rate = check_not_negative("arrival_rate", arrival_rate)
     try:
         return np.broadcast_to(rate, vms.shape[:-2]), vms

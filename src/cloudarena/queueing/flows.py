@@ -27,7 +27,7 @@ from cloudarena.queueing.networks import traffic
 from cloudarena.queueing.routing import steps
 
 ACCURACY = 1e-13
-"""Of what comes to a step, relative to the largest flow."""
+"""The accuracy of what comes to a step, relative to the largest flow."""
 MOST_ROUNDS = 200
 SHORTEST_STEP = 1e-9
 
@@ -37,7 +37,7 @@ class Acceptance(NamedTuple):
 
     share: Floats
     fall: Floats
-    """By how much the share falls when the logarithm of the flow rises."""
+    """The fall of the share when the logarithm of the flow rises."""
 
 
 def flows_with_losses(

@@ -28,7 +28,7 @@ class Front(NamedTuple):
     counts: Ints
     """VMs, (row, tier, size)."""
     cost: Ints
-    """In whole units of money, so that equal costs compare as equal."""
+    """The cost in whole units of money, so that equal costs compare as equal."""
     vms: Ints
     response_s: Floats
     excess: Floats
@@ -126,7 +126,7 @@ def _join(front: Front, choices: Front, limits: Ints, seconds: float, prune: Pru
 
 
 def _undominated(order: Ints, columns: Sequence[NDArray[Any]]) -> Ints:
-    """Those of ``order`` that are below every earlier one in at least one of the columns."""
+    """The rows of ``order`` that are below every earlier one in at least one of the columns."""
     if len(columns) == 0 or len(order) == 0:
         return order[:1]
     if len(columns) == 1:

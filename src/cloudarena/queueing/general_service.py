@@ -1,4 +1,4 @@
-"""One server with any law of service: M/G/1 first come, first served, and processor sharing.
+"""One server with any service distribution: M/G/1 first come, first served, or shared.
 
 Sources: F. Pollaczek 1930 and A. Khinchine 1932 for M/G/1; L. Kleinrock, "Queueing Systems,
 volume 2", 1976, section 4.4, for processor sharing.
@@ -52,12 +52,12 @@ def _station(arrival: Floats, service: Floats, factor: Floats) -> Station:
     stable = load < 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         wait = np.where(stable, factor * load * service / (1.0 - load), np.inf)
-        number = np.where(stable, arrival * (wait + service), np.inf)
+        in_system = np.where(stable, arrival * (wait + service), np.inf)
     return Station(
         utilisation=np.minimum(load, 1.0)[()],
         blocked=np.zeros_like(wait)[()],
         throughput=np.minimum(arrival, 1.0 / service)[()],
-        in_system=number[()],
+        in_system=in_system[()],
         wait_s=wait[()],
         response_s=(wait + service)[()],
     )

@@ -1,9 +1,9 @@
-"""The geometric law cut off at both ends: the number of requests where room is limited.
+"""The geometric distribution cut off at both ends: the number of requests where room is limited.
 
 ``p[n] = ratio^n / (1 + ratio + ... + ratio^last)`` for n from 0 to ``last``. The ratio comes as its
 logarithm: powers are taken in log space and sums of them by ``expm1``, so that nothing overflows,
-and nothing cancels at ratio 1, where all n are equally likely. A rising law (ratio above 1) is a
-falling one seen from its other end.
+and nothing cancels at ratio 1, where all n are equally likely. A rising distribution (ratio above
+1) is a falling one seen from its other end.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 130
 
 
 class Ends(NamedTuple):
-    """The probabilities of the ends of a law."""
+    """The probabilities of the ends of a distribution."""
 
     first: Floats
-    """``p[0]``"""
+    """The first probability, ``p[0]``."""
     last: Floats
-    """``p[last]``"""
+    """The last probability, ``p[last]``."""
     before_last: Floats
-    """``1 - p[last]``, to all digits"""
+    """The others together, ``1 - p[last]``, to all digits."""
 
 
 def log_ratio(arrival_rate: Floats, service_rate: Floats) -> Floats:
@@ -57,7 +57,7 @@ def ends(logarithm: Floats, last: Floats) -> Ends:
 
 
 def mean(logarithm: Floats, last: Floats) -> Floats:
-    """The mean of a law: ``1 / expm1(v) - (last + 1) / expm1((last + 1) v)``, v = -logarithm."""
+    """The mean: ``1 / expm1(v) - (last + 1) / expm1((last + 1) v)``, v = -logarithm."""
     steepness = np.abs(logarithm)
     span = (last + 1.0) * steepness
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

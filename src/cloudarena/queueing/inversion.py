@@ -29,36 +29,43 @@ MOST_CELLS = 200_000
 
 
 def tail_of_transform(
-    transform: Callable[[Complexes, Ints], Complexes], seconds: Floats, laws: Ints, terms: Ints
+    transform: Callable[[Complexes, Ints], Complexes],
+    seconds: Floats,
+    distributions: Ints,
+    terms: Ints,
 ) -> Floats:
-    """``P(T > t)`` of the laws with these numbers, each at its own time t, to about 1e-9.
+    """``P(T > t)`` of the distributions with these indices, each at its own time t, to about 1e-9.
 
-    ``transform(s, laws)`` returns ``E[exp(-s T)]``, where s has a row for each law. The narrower a
-    law, the more terms it needs: they are doubled until the sum no longer changes, and noted in
-    ``terms``, which has an entry for every law, to begin with at the next time.
+    ``transform(s, distributions)`` returns ``E[exp(-s T)]``, where s has a row for each
+    distribution. The narrower a distribution, the more terms it needs: they are doubled until the
+    sum no longer changes, and noted in ``terms``, which has an entry for every distribution, to
+    begin with at the next time.
     """
     tail = np.ones(len(seconds))
     rows = np.flatnonzero(seconds > SHORTEST)
     while len(rows):
-        fewest = int(terms[laws[rows]].min())
-        is_next = terms[laws[rows]] == fewest
+        fewest = int(terms[distributions[rows]].min())
+        is_next = terms[distributions[rows]] == fewest
         part = rows[is_next][: max(1, MOST_CELLS // (fewest + AVERAGED + 1))]
-        tail[part], change = _sums(transform, seconds[part], laws[part], fewest)
+        tail[part], change = _sums(transform, seconds[part], distributions[part], fewest)
         again = part[(change > TOLERANCE) & (fewest < MOST_TERMS)]
-        terms[laws[again]] *= 2
+        terms[distributions[again]] *= 2
         rows = np.union1d(np.setdiff1d(rows, part), again)
     return np.clip(tail, 0.0, 1.0)
 
 
 def _sums(
-    transform: Callable[[Complexes, Ints], Complexes], seconds: Floats, laws: Ints, terms: int
+    transform: Callable[[Complexes, Ints], Complexes],
+    seconds: Floats,
+    distributions: Ints,
+    terms: int,
 ) -> tuple[Floats, Floats]:
     """The sum of the series, and how far it is from the sum of some terms less."""
-    number = np.arange(terms + AVERAGED + 1)
-    s = ((0.5 * DAMPING + 1j * np.pi * number) / seconds[:, None]).astype(np.complex128)
-    values = ((1.0 - transform(s, laws)) / s).real
+    term = np.arange(terms + AVERAGED + 1)
+    s = ((0.5 * DAMPING + 1j * np.pi * term) / seconds[:, None]).astype(np.complex128)
+    values = ((1.0 - transform(s, distributions)) / s).real
     values[:, 0] *= 0.5
-    partial = np.cumsum(np.where(number % 2 == 0, values, -values), axis=1)
+    partial = np.cumsum(np.where(term % 2 == 0, values, -values), axis=1)
     weights = comb(AVERAGED, np.arange(AVERAGED + 1)) / 2.0**AVERAGED
     scale = np.exp(0.5 * DAMPING) / seconds
     last = scale * (partial[:, terms:] @ weights)

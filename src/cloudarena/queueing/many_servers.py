@@ -22,8 +22,8 @@ MOST_SERVERS = 10**6
 def erlang_b(servers: ArrayLike, load: ArrayLike) -> Floats:
     """The share of arrivals that find all servers busy and are lost (M/M/c/c).
 
-    ``load`` is the arrival rate times the mean service time, in erlangs. The law of the service
-    time does not matter.
+    ``load`` is the arrival rate times the mean service time, in erlangs. The distribution of the
+    service time does not matter.
     """
     count = check_wholes("servers", servers, 0, MOST_SERVERS)
     count, offered = spread(servers=count, load=check_not_negative("load", load))
@@ -52,13 +52,13 @@ def mmc(arrival_rate: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) ->
     stable = arrival < capacity
     with np.errstate(divide="ignore", invalid="ignore"):
         wait = np.where(stable, waiting / (capacity - arrival), np.inf)
-        number = np.where(stable, arrival * (wait + 1.0 / service), np.inf)
+        in_system = np.where(stable, arrival * (wait + 1.0 / service), np.inf)
     throughput = np.minimum(arrival, capacity)
     return Station(
         utilisation=(throughput / capacity)[()],
         blocked=np.zeros_like(wait)[()],
         throughput=throughput[()],
-        in_system=number[()],
+        in_system=in_system[()],
         wait_s=wait[()],
         response_s=(wait + 1.0 / service)[()],
     )
@@ -70,29 +70,29 @@ def mmck(
     """M/M/c/K: at most ``room`` requests, those in service included; the others are lost.
 
     With B by Erlang, ``load = arrival_rate / (servers * service_rate)`` and n - c following a
-    geometric law cut off at ``room - servers`` while all servers are busy: ``P(n >= c) = 1 / (1 +
-    (1 / B - 1) g[0])``, ``blocked = P(n >= c) g[room - servers]``. M/M/1/C is ``servers`` = 1,
-    M/M/c/c is ``room = servers``.
+    geometric distribution cut off at ``room - servers`` while all servers are busy: ``P(n >= c) = 1
+    / (1 + (1 / B - 1) g[0])``, ``blocked = P(n >= c) g[room - servers]``. M/M/1/C is ``servers`` =
+    1, M/M/c/c is ``room = servers``.
     """
     arrival = check_not_negative("arrival_rate", arrival_rate)
     service = check_positive("service_rate", service_rate)
     count = check_wholes("servers", servers, 1, MOST_SERVERS)
-    places = check_wholes("room", room, 1)
-    arrival, service, count, places = spread(
-        arrival_rate=arrival, service_rate=service, servers=count, room=places
+    limit = check_wholes("room", room, 1)
+    arrival, service, count, limit = spread(
+        arrival_rate=arrival, service_rate=service, servers=count, room=limit
     )
-    if (places < count).any():
-        where = np.unravel_index(int(np.argmax(places < count)), count.shape)
+    if (limit < count).any():
+        where = np.unravel_index(int(np.argmax(limit < count)), count.shape)
         raise SpecError(
-            f"room: {places[where]} is not allowed: at least as many as servers, {count[where]}"
+            f"room: {limit[where]} is not allowed: at least as many as servers, {count[where]}"
         )
     capacity = count * service
     logarithm = log_ratio(arrival, capacity)
-    queue = (places - count).astype(np.float64)
-    law = ends(logarithm, queue)
-    some_idle = _odds(count, arrival / service) * law.first  # relative to all busy
+    queue = (limit - count).astype(np.float64)
+    geometric = ends(logarithm, queue)
+    some_idle = _odds(count, arrival / service) * geometric.first  # relative to all busy
     all_busy = 1.0 / (1.0 + some_idle)
-    queued = all_busy * law.before_last
+    queued = all_busy * geometric.before_last
     with np.errstate(divide="ignore", over="ignore"):
         accepted = 1.0 / (1.0 + 1.0 / some_idle) + queued
     # Who finds all servers busy and i others in the queue waits for i + 1 departures.
@@ -101,7 +101,7 @@ def mmck(
     throughput = arrival * accepted
     return Station(
         utilisation=(throughput / capacity)[()],
-        blocked=(all_busy * law.last)[()],
+        blocked=(all_busy * geometric.last)[()],
         throughput=throughput[()],
         in_system=(throughput * (wait + 1.0 / service))[()],
         wait_s=wait[()],

@@ -71,8 +71,8 @@ def jackson(
 ) -> JacksonNetwork:
     """An open Jackson network: stations behave as independent M/M/c queues of their flows.
 
-    Numbers of requests are exact, and so are mean times, by Little's law. Infinite where a
-    station gets more than it can serve. The law of the response time is not a matter of product
+    Numbers of requests are exact, and so are mean times, by Little's law. Infinite where a station
+    gets more than it can serve. The distribution of the response time is not a matter of product
     form: visits of a request that comes back are not independent.
     """
     flows = traffic(external, routing)

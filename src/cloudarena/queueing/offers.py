@@ -24,7 +24,7 @@ from cloudarena.queueing.response import HIGHEST_LEVEL
 METRICS = ("mean", "quantile")
 MOST_PER_SIZE = 10_000
 MOST_OPTIONS = 10**6
-"""Of a tier."""
+"""The most options of a tier."""
 MOST_CONFIGURATIONS = 10**6
 PRICE_DIGITS = 12
 
@@ -49,7 +49,7 @@ class Offer:
     """What may be rented."""
 
     prices: Floats
-    """Of a VM of each size, in any unit of money for any unit of time."""
+    """The price of a VM of each size, in any unit of money for any unit of time."""
     most: Ints
     """VMs at most, (tier, size)."""
     limits: Ints
@@ -106,8 +106,8 @@ def configurations(offer: Offer) -> Ints:
         raise SpecError(
             f"most: {number:,} configurations are not allowed: at most {MOST_CONFIGURATIONS:,}"
         )
-    places = np.indices([len(tier) for tier in tiers]).reshape(len(tiers), -1)
-    counts = np.stack([tier[place] for tier, place in zip(tiers, places, strict=True)], axis=1)
+    indices = np.indices([len(tier) for tier in tiers]).reshape(len(tiers), -1)
+    counts = np.stack([tier[index] for tier, index in zip(tiers, indices, strict=True)], axis=1)
     used = counts.sum(axis=1) @ offer.counted
     return counts[(used <= offer.limits).all(axis=1)]
 

@@ -160,8 +160,8 @@ def _in_order(front: Front) -> Front:
 
 def _product(options: Sequence[Front], limits: Ints) -> Front:
     """All configurations within the limits."""
-    places = np.indices([len(tier.cost) for tier in options]).reshape(len(options), -1)
-    parts = [tier.rows(place) for tier, place in zip(options, places, strict=True)]
+    indices = np.indices([len(tier.cost) for tier in options]).reshape(len(options), -1)
+    parts = [tier.rows(index) for tier, index in zip(options, indices, strict=True)]
     counts, *sums = zip(*parts, strict=True)
     whole = Front(np.concatenate(counts, axis=1), *(sum(columns) for columns in sums))
     return whole.rows(np.all(whole.used <= limits, axis=1))

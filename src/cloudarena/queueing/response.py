@@ -1,4 +1,4 @@
-"""The law of the response time of a chain, end to end: tails and quantiles.
+"""The distribution of the response time of a chain, end to end: tails and quantiles.
 
 The time of a visit that finds room in a VM (M/M/1/C) has the Laplace transform
 
@@ -99,35 +99,37 @@ class _Walks:
         self.mean = mean_response(chain, tiers, losses).ravel()
         self.terms = np.full(len(load), FIRST_TERMS)
 
-    def tail(self, seconds: Floats, laws: Ints) -> Floats:
+    def tail(self, seconds: Floats, distributions: Ints) -> Floats:
         """``P(T > t)`` of the configurations with these numbers."""
-        return tail_of_transform(self.transform, seconds, laws, self.terms)
+        return tail_of_transform(self.transform, seconds, distributions, self.terms)
 
-    def transform(self, s: Complexes, laws: Ints) -> Complexes:
+    def transform(self, s: Complexes, distributions: Ints) -> Complexes:
         """``E[exp(-s T)]`` of a served request, for the configurations with these numbers."""
         passage = np.zeros((len(self.chain.rates), *s.shape), np.complex128)
         for tier, rates in enumerate(self.chain.rates):
             for size, rate in enumerate(rates):
-                rows = np.flatnonzero(self.scale[laws, tier, size])
-                passage[tier, rows] += self._visit(s[rows], laws[rows], tier, size, rate)
+                rows = np.flatnonzero(self.scale[distributions, tier, size])
+                passage[tier, rows] += self._visit(s[rows], distributions[rows], tier, size, rate)
         whole = traverse(self.chain.forward, self.chain.routing, np.moveaxis(passage, 0, -1))
-        return whole / self.served[laws, None]
+        return whole / self.served[distributions, None]
 
-    def _visit(self, s: Complexes, laws: Ints, tier: int, size: int, rate: float) -> Complexes:
-        place = (laws, tier, size)
+    def _visit(
+        self, s: Complexes, distributions: Ints, tier: int, size: int, rate: float
+    ) -> Complexes:
+        index = (distributions, tier, size)
         room = int(self.chain.room[tier])
         z = rate / (rate + s)
-        left = 1.0 - self.ratio[place][:, None] * z
-        total = self.constant[place][:, None] - self.slope[place][:, None] * power(z, room)
+        left = 1.0 - self.ratio[index][:, None] * z
+        total = self.constant[index][:, None] - self.slope[index][:, None] * power(z, room)
         is_singular = np.abs(left) < SINGULAR
         if is_singular.any():
             row, _ = np.nonzero(is_singular)
-            logarithm = self.load[place][row] + np.log(z[is_singular])
+            logarithm = self.load[index][row] + np.log(z[is_singular])
             with np.errstate(invalid="ignore", divide="ignore"):
                 ratio = np.expm1(room * logarithm) / np.expm1(logarithm)
-            total[is_singular] = self.constant[place][row] * np.where(logarithm == 0, room, ratio)
+            total[is_singular] = self.constant[index][row] * np.where(logarithm == 0, room, ratio)
             left[is_singular] = 1.0
-        return self.scale[place][:, None] * z * total / left
+        return self.scale[index][:, None] * z * total / left
 
 
 def power(base: Complexes, exponent: int) -> Complexes:

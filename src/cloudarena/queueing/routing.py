@@ -2,7 +2,7 @@
 
 A request enters tier 1 and goes on from tier j to j + 1 with probability ``forward[j]``. By
 ``depth`` it turns back at most once, at its depth, and passes the tiers above a second time on
-its way out; by ``random_walk`` it decides anew at each visit between one tier on and one back. It
+its way out; by ``random_walk`` it decides again at each visit between one tier on and one back. It
 leaves from tier 1. The thesis mixes the two: its flows (3.3, 3.8, 3.9) are those of a random
 walk, its response time (3.16) that of depths.
 """

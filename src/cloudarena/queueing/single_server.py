@@ -58,13 +58,13 @@ def mm1(arrival_rate: ArrayLike, service_rate: ArrayLike) -> Station:
     stable = load < 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         response = np.where(stable, 1.0 / (service - arrival), np.inf)
-        number = np.where(stable, load / (1.0 - load), np.inf)
+        in_system = np.where(stable, load / (1.0 - load), np.inf)
         wait = np.where(stable, load / (service - arrival), np.inf)
     return Station(
         utilisation=np.minimum(load, 1.0)[()],
         blocked=np.zeros_like(load)[()],
         throughput=np.minimum(arrival, service)[()],
-        in_system=number[()],
+        in_system=in_system[()],
         wait_s=wait[()],
         response_s=response[()],
     )
@@ -81,11 +81,11 @@ def mm1c(arrival_rate: ArrayLike, service_rate: ArrayLike, room: ArrayLike) -> S
     """
     arrival = check_not_negative("arrival_rate", arrival_rate)
     service = check_positive("service_rate", service_rate)
-    places = check_wholes("room", room, 1).astype(np.float64)
-    arrival, service, places = spread(arrival_rate=arrival, service_rate=service, room=places)
+    capacity = check_wholes("room", room, 1).astype(np.float64)
+    arrival, service, capacity = spread(arrival_rate=arrival, service_rate=service, room=capacity)
     logarithm = log_ratio(arrival, service)
-    states = ends(logarithm, places)
-    found = mean(logarithm, places - 1.0)
+    states = ends(logarithm, capacity)
+    found = mean(logarithm, capacity - 1.0)
     # Two equal forms; each keeps its digits on its side of load 1.
     load = np.minimum(arrival, service) / service
     utilisation = np.where(logarithm > 0.0, 1.0 - states.first, load * states.before_last)
@@ -93,7 +93,7 @@ def mm1c(arrival_rate: ArrayLike, service_rate: ArrayLike, room: ArrayLike) -> S
         utilisation=utilisation[()],
         blocked=states.last[()],
         throughput=(utilisation * service)[()],
-        in_system=mean(logarithm, places)[()],
+        in_system=mean(logarithm, capacity)[()],
         wait_s=(found / service)[()],
         response_s=((1.0 + found) / service)[()],
     )

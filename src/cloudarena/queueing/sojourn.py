@@ -1,4 +1,4 @@
-"""The law of the response time (sojourn), from arrival to departure: tails and quantiles.
+"""The distribution of the response time (sojourn), from arrival to departure: tails and quantiles.
 
 All first come, first served. Everything here is exact; quantiles are solved for to 12 digits.
 """
@@ -25,7 +25,7 @@ from cloudarena.queueing.single_server import accept
 HIGHEST_LEVEL = 1.0 - 1e-9
 ACCURACY = 1e-12
 SPREAD = 9.0
-"""Standard deviations of a Poisson law beyond which, and 40 more, less than 1e-17 of it lies."""
+"""Standard deviations of a Poisson number beyond which, and 40 more, less than 1e-17 lies."""
 MOST_CELLS = 4_000_000
 """Terms of sums that are in memory at a time."""
 
@@ -52,11 +52,11 @@ def mm1_quantile(level: ArrayLike, arrival_rate: ArrayLike, service_rate: ArrayL
 def mm1c_tail(
     seconds: ArrayLike, arrival_rate: ArrayLike, service_rate: ArrayLike, room: ArrayLike
 ) -> Floats:
-    """``P(T > t)`` of a request that finds room in M/M/1/C: a mixture of Erlang laws.
+    """``P(T > t)`` of a request that finds room in M/M/1/C: a mixture of Erlang distributions.
 
     Who finds n others leaves after n + 1 services, so ``P(T > t)`` is the sum over k < C of
     ``P(k services end within t) * P(at least k others are found)``: Poisson weights times the
-    tail of a cut geometric law. All terms are positive, at any load.
+    tail of a cut geometric distribution. All terms are positive, at any load.
     """
     time = check_not_negative("seconds", seconds)
     return _mm1c_tail(*_with_room("seconds", time, arrival_rate, service_rate, room))[()]
@@ -67,15 +67,17 @@ def mm1c_quantile(
 ) -> Floats:
     """The time within which a share ``level`` of the requests that find room are served."""
     share = check_level("level", level, HIGHEST_LEVEL)
-    share, arrival, service, places = _with_room("level", share, arrival_rate, service_rate, room)
+    share, arrival, service, capacity = _with_room("level", share, arrival_rate, service_rate, room)
     shape = share.shape
-    share, arrival, service, places = (
-        values.ravel() for values in (share, arrival, service, places)
+    share, arrival, service, capacity = (
+        values.ravel() for values in (share, arrival, service, capacity)
     )
     return quantile_of_tail(
-        lambda time, laws: _mm1c_tail(time, arrival[laws], service[laws], places[laws]),
+        lambda time, distributions: _mm1c_tail(
+            time, arrival[distributions], service[distributions], capacity[distributions]
+        ),
         share,
-        accept(arrival, service, places).response_s,
+        accept(arrival, service, capacity).response_s,
         ACCURACY,
     ).reshape(shape)[()]
 
@@ -105,7 +107,9 @@ def mmc_quantile(
     stable = arrival < count * service
     arrival = np.where(stable, arrival, 0.0)
     quantile = quantile_of_tail(
-        lambda time, laws: _mmc_tail(time, arrival[laws], service[laws], count[laws]),
+        lambda time, distributions: _mmc_tail(
+            time, arrival[distributions], service[distributions], count[distributions]
+        ),
         share,
         1.0 / service,
         ACCURACY,
@@ -118,8 +122,8 @@ def _with_room(
 ) -> tuple[Floats, ...]:
     arrival = check_not_negative("arrival_rate", arrival_rate)
     service = check_positive("service_rate", service_rate)
-    places = check_wholes("room", room, 1).astype(np.float64)
-    named = {name: values, "arrival_rate": arrival, "service_rate": service, "room": places}
+    capacity = check_wholes("room", room, 1).astype(np.float64)
+    named = {name: values, "arrival_rate": arrival, "service_rate": service, "room": capacity}
     return spread(**named)
 
 

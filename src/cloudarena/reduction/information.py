@@ -23,7 +23,7 @@ NEGLIGIBLE = 1e-12
 ONE_SIDED = 1.6449
 """The 95 % quantile of the normal distribution."""
 DRAWS = 4000
-"""Of whole populations, when the alignment probability is simulated."""
+"""Draws of whole populations, when the alignment probability is simulated."""
 
 
 def both_above(first: float, second: float, correlation: float) -> float:

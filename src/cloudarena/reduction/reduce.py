@@ -10,13 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.base.checks import check_probability, check_table, check_vector, check_whole
+from cloudarena.base.checks import (
+    check_not_negative,
+    check_probability,
+    check_shape,
+    check_table,
+    check_whole,
+)
 from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.engine.streams import stream
 from cloudarena.reduction.ecga import ecga
@@ -28,6 +35,7 @@ from cloudarena.reduction.information import (
 from cloudarena.reduction.regression import (
     PARTS,
     Fit,
+    by_f_tests,
     check_exhaustive,
     cross_validated,
     exchange,
@@ -36,7 +44,7 @@ from cloudarena.reduction.regression import (
     forward,
 )
 
-Method = Literal["stepwise", "exhaustive", "ecga"]
+Method = Literal["stepwise", "f-tests", "exhaustive", "ecga"]
 Correlation = Literal["cross_validated", "adjusted"]
 
 
@@ -45,10 +53,11 @@ class Step(NamedTuple):
 
     fit: Fit
     correlation: float
-    """Of score and prediction, which information follows from, and alignment, if it is
-    cross-validated, from its lower 95 % limit."""
+    """The correlation of score and prediction.
+
+    Information follows from it and, if it is cross-validated, alignment from its lower limit."""
     residual_sd: float
-    """Of the score that is left, in standard deviations of the score."""
+    """The deviation of the score that is left, in standard deviations of the score."""
     information_bits: float
     alignment: float
     """Probability that the best by prediction hold enough of the truly best."""
@@ -69,7 +78,7 @@ class Reduction:
     scale: Floats
     intercept: float
     coefficients: Floats
-    """Of the chosen metrics in their own units."""
+    """The coefficients of the chosen metrics in their own units."""
 
     @property
     def alignment(self) -> float:
@@ -88,9 +97,19 @@ class Reduction:
         self._check_columns(values, len(self.metrics))
         return np.asarray(self.intercept + values @ self.coefficients)
 
+    def ranks(self, table: ArrayLike) -> tuple[Ints, Ints]:
+        """The places of strategies by score and by prediction, 1 for the best."""
+        values = check_table("table", table, "strategies", "metrics")
+        both = self.score(values), self.predict(values[:, self.metrics])
+        first, second = (
+            np.argsort(np.argsort(-one, kind="stable"), kind="stable") + 1 for one in both
+        )
+        return first, second
+
     def hits(self, table: ArrayLike, selected: int, good: int) -> int:
-        """On strategies whose metrics are all known: how many of the ``good`` best by score are
-        among the ``selected`` best by prediction.
+        """How many of the ``good`` best by score are among the ``selected`` best by prediction.
+
+        All metrics of the strategies are known.
         """
         values = check_table("table", table, "strategies", "metrics")
         check_whole("selected", selected, 1, len(values))
@@ -134,20 +153,22 @@ def reduce_metrics(
         at_least: k.
         strategies: n, among how many strategies they are to be found; by default as many as the
             sample has.
-        weights: of the metrics in the score; equal by default.
+        weights: of the metrics in the score, 0 for those that only predict it; equal by default.
         better: whether a higher or a lower value of each metric is better; higher by default.
         standardise: whether metrics are divided by their standard deviation before they are
             weighed, so that units do not matter.
-        method: ``stepwise`` with exchange, ``exhaustive`` for few metrics, or ``ecga``.
-        correlation: ``cross_validated`` holds for strategies that are not in the sample, and is
-            taken at its lower 95 % limit: the fewest metrics that reach a probability are those
-            that had luck; ``adjusted``, by the adjusted R^2, for those that are.
+        method: ``stepwise`` with exchange, ``f-tests``, which stops when no other metric is
+            significant, ``exhaustive`` for few metrics, or ``ecga``.
+        correlation: ``cross_validated``, by the method that is used, holds for strategies that are
+            not in the sample, and is taken at its lower 95 % limit: the fewest metrics that reach
+            a probability are those that had luck; ``adjusted``, by the adjusted R^2, for those
+            that are.
         most: metrics to choose at most when no number is given.
-        seed: of ``ecga``.
+        seed: of ``ecga``, and of how strategies are dealt for cross-validation.
     """
     values = check_table("table", table, "strategies", "metrics")
     sample, columns = values.shape
-    check_choice("method", method, ("stepwise", "exhaustive", "ecga"))
+    check_choice("method", method, get_args(Method))
     check_choice("correlation", correlation, ("cross_validated", "adjusted"))
     population = sample if strategies is None else check_whole("strategies", strategies, 2)
     check_whole("table", sample, PARTS, why="rows, one for each strategy")
@@ -168,14 +189,23 @@ def reduce_metrics(
         raise SpecError("table: all strategies have the same score: there is nothing to choose by")
 
     most = min(most, largest) if keep is None else keep
-    unseen = cross_validated(centred, score, most) if correlation == "cross_validated" else None
+    is_unseen = correlation == "cross_validated"
     steps: list[Step] = []
     for count in range(1, most + 1):
         chosen = _choose(centred, score, count, method, seed)
         if len(chosen) < count:
+            if not steps:
+                raise SpecError(f"method: {method} finds no metric that tells of the score")
             break
         found = fit(centred, score, np.sort(chosen))
-        rho = found.correlation if unseen is None else float(unseen[count - 1])
+        rho = found.correlation
+        if is_unseen:
+            rho = cross_validated(
+                centred,
+                score,
+                partial(_choose, count=count, method=method, seed=seed),
+                stream(seed, "cross-validation"),
+            )
         steps.append(
             Step(
                 found,
@@ -183,7 +213,7 @@ def reduce_metrics(
                 math.sqrt(max(found.residual_variance, 0.0) / float(score.var(ddof=1))),
                 information_bits(rho, population),
                 metric_alignment(
-                    rho if unseen is None else at_least_so_high(rho, sample),
+                    at_least_so_high(rho, sample) if is_unseen else rho,
                     population,
                     selected,
                     good,
@@ -214,6 +244,8 @@ def _choose(metrics: Floats, score: Floats, count: int, method: Method, seed: in
         return exhaustive(metrics, score, count)
     if method == "ecga":
         return ecga(metrics, score, count, stream(seed, f"ecga {count}"))
+    if method == "f-tests":
+        return by_f_tests(metrics, score, count)
     return exchange(metrics, score, forward(metrics, score, count))
 
 
@@ -222,13 +254,16 @@ def _weights(
     better: Sequence[Literal["higher", "lower"]] | None,
     columns: int,
 ) -> Floats:
-    weighed = (
-        np.ones(columns) if weights is None else check_vector("weights", weights, columns, 0.0)
-    )
+    weighed = np.ones(columns)
+    if weights is not None:
+        weighed = np.atleast_1d(check_not_negative("weights", weights))
+        check_shape("weights", weighed, (columns,), f"{columns} numbers")
+        if not weighed.any():
+            raise SpecError("weights[0]: 0.0 is not allowed: some weight must be more than 0")
     if better is None:
         return weighed
     if len(better) != columns:
         raise SpecError(f"better: {len(better)} directions are not allowed: {columns}")
-    for place, direction in enumerate(better):
-        check_choice(f"better[{place}]", direction, ("higher", "lower"))
+    for index, direction in enumerate(better):
+        check_choice(f"better[{index}]", direction, ("higher", "lower"))
     return weighed * np.where(np.array(better) == "higher", 1.0, -1.0)

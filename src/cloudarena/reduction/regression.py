@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,11 @@ MOST_SUBSETS = 2_000_000
 BATCH = 20_000
 """Subsets that are solved at a time."""
 PARTS = 10
-"""Of the strategies, for cross-validation."""
+"""The parts of the strategies for cross-validation."""
+ENTER, LEAVE = 0.05, 0.10
+"""The p values of the F tests below which a metric enters, and above which it goes again."""
+MOST_ROUNDS = 1000
+"""Metrics that enter at most, those that went again included."""
 DEPENDENT = 1e-10
 """A column of which the others leave less than this share is taken as dependent on them."""
 
@@ -30,11 +35,11 @@ class Fit(NamedTuple):
     metrics: Ints
     coefficients: Floats
     explained: float
-    """R^2"""
+    """The explained share of the variance, R^2."""
     residual_variance: float
-    """``e'e / (I - P - 1)``"""
+    """The residual variance, ``e'e / (I - P - 1)``."""
     correlation: float
-    """Of score and prediction, ``sqrt(adjusted R^2)``: ``1 - (1 - R^2) (I - 1) / (I - P - 1)``."""
+    """The root of the adjusted R^2, which is ``1 - (1 - R^2) (I - 1) / (I - P - 1)``."""
     significance: float
     """The F test that the metrics tell nothing: its p value."""
 
@@ -66,27 +71,79 @@ def fit(metrics: Floats, score: Floats, chosen: Ints) -> Fit:
     )
 
 
-def cross_validated(metrics: Floats, score: Floats, most: int) -> Floats:
+def cross_validated(
+    metrics: Floats,
+    score: Floats,
+    choose: Callable[[Floats, Floats], Ints],
+    rng: np.random.Generator,
+) -> float:
     """The correlation of score and prediction on strategies that had no part in the choice.
 
-    For 1 to ``most`` metrics, at least 0. The strategies are dealt into ten parts; for each part
-    the metrics are chosen anew (forward) and fitted on the nine others. A correlation within the
+    It is at least 0. The strategies are dealt into ten parts at random; for each part the metrics
+    are chosen again, by the same method, and fitted on the nine others. A correlation within the
     sample is too high where a few of many metrics are chosen, adjusted or not.
+
+    Args:
+        metrics: of all strategies, centred.
+        score: of all strategies, centred.
+        choose: chooses metrics by some strategies.
+        rng: deals the strategies.
     """
     strategies = len(score)
-    predicted = np.zeros((most, strategies))
+    predicted = np.zeros(strategies)
+    parts = rng.permutation(np.arange(strategies) % PARTS)
     for part in range(PARTS):
-        unseen = np.arange(strategies) % PARTS == part
+        unseen = parts == part
         if not unseen.any():
             continue
         centre, level = metrics[~unseen].mean(axis=0), score[~unseen].mean()
         known, target = metrics[~unseen] - centre, score[~unseen] - level
-        order = forward(known, target, most)
-        for count in range(1, most + 1):
-            chosen = order[:count]
-            weights = np.linalg.lstsq(known[:, chosen], target, rcond=None)[0]
-            predicted[count - 1, unseen] = level + (metrics[unseen] - centre)[:, chosen] @ weights
-    return np.array([max(_correlation(score, values), 0.0) for values in predicted])
+        chosen = choose(known, target)
+        weights = np.linalg.lstsq(known[:, chosen], target, rcond=None)[0]
+        predicted[unseen] = level + (metrics[unseen] - centre)[:, chosen] @ weights
+    return min(1.0, max(0.0, _correlation(score, predicted)))
+
+
+def by_f_tests(metrics: Floats, score: Floats, count: int) -> Ints:
+    """Stepwise regression by F tests: up to ``count`` metrics, fewer if no other is significant.
+
+    The metric that most lowers the residual enters if the F test of what it adds has a p value of
+    at most 0.05; then those go, the least significant first, whose p value among the others is
+    above 0.10 (Efroymson, 1960). The tests do not know how many metrics were looked at, so more
+    enter than a level of 5 % suggests.
+    """
+    chosen = np.empty(0, np.int64)
+    for _ in range(MOST_ROUNDS):
+        candidate, left = _enter(metrics, score, chosen, 1)
+        if len(chosen) == count or len(candidate) == len(chosen):
+            break
+        before = unexplained(metrics, score, chosen)
+        if _p_value(before, left, len(score) - len(candidate) - 1) > ENTER:
+            break
+        chosen = _without_the_insignificant(metrics, score, candidate)
+    return chosen
+
+
+def _without_the_insignificant(metrics: Floats, score: Floats, chosen: Ints) -> Ints:
+    while len(chosen) > 1:
+        left = unexplained(metrics, score, chosen)
+        fewer = [np.delete(chosen, k) for k in range(len(chosen))]
+        squares = [unexplained(metrics, score, some) for some in fewer]
+        least = int(np.argmin(squares))
+        if _p_value(squares[least], left, len(score) - len(chosen) - 1) <= LEAVE:
+            break
+        chosen = fewer[least]
+    return chosen
+
+
+def _p_value(before: float, after: float, freedom: int) -> float:
+    """The p value of the F test that one metric more explains nothing."""
+    from scipy.special import fdtrc
+
+    if freedom < 1:
+        return 1.0
+    ratio = max(before - after, 0.0) / max(after / freedom, 1e-300)
+    return float(fdtrc(1, freedom, ratio))
 
 
 def forward(metrics: Floats, score: Floats, count: int) -> Ints:
@@ -100,8 +157,8 @@ def exchange(metrics: Floats, score: Floats, chosen: Ints) -> Ints:
     improved = len(current) > 0
     while improved:
         improved = False
-        for place in range(len(current)):
-            candidate, left = _enter(metrics, score, np.delete(current, place), 1)
+        for index in range(len(current)):
+            candidate, left = _enter(metrics, score, np.delete(current, index), 1)
             if len(candidate) == len(current) and left < best * (1.0 - 1e-9):
                 current, best, improved = candidate, left, True
     return current
@@ -117,9 +174,9 @@ def exhaustive(metrics: Floats, score: Floats, count: int) -> Ints:
     while batch := list(itertools.islice(combinations, BATCH)):
         sets = np.array(batch, np.int64)
         gains = explained_squares(gram, products, sets)
-        place = int(np.argmax(gains))
-        if gains[place] > most:
-            best, most = sets[place], float(gains[place])
+        index = int(np.argmax(gains))
+        if gains[index] > most:
+            best, most = sets[index], float(gains[index])
     return best
 
 
@@ -139,8 +196,8 @@ def explained_squares(gram: Floats, products: Floats, subsets: Ints) -> Floats:
     blocks = gram[subsets[:, :, None], subsets[:, None, :]]
     # So little on the diagonal changes nothing but that dependent columns can be solved for.
     ridge = 1e-10 * np.einsum("sii->s", blocks) / subsets.shape[1]
-    places = np.arange(subsets.shape[1])
-    blocks[:, places, places] += ridge[:, None] + 1e-300
+    diagonal = np.arange(subsets.shape[1])
+    blocks[:, diagonal, diagonal] += ridge[:, None] + 1e-300
     right = products[subsets]
     solved = np.linalg.solve(blocks, right[:, :, None])[:, :, 0]
     return np.asarray((right * solved).sum(axis=1))

@@ -9,6 +9,8 @@ from cloudarena.base.statistics import ROUNDING, Estimate
 
 UNKNOWN = "\N{EN DASH}"
 """What stands where there is no number, such as the mean over nothing."""
+_EXACT_DIGITS = 12
+"""Digits beyond these are rounding."""
 _SCIENTIFIC_BELOW = 1e-4
 _SCIENTIFIC_FROM = 1e15
 
@@ -26,6 +28,9 @@ def format_number(value: float, half_width: float | None = None) -> str:
         return f"> {format_number(float(value), half_width)}"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
+    if value != int(value):
+        # Sums of the same numbers in another order must not be rounded apart: 11.985 is 11.985.
+        value = float(f"{value:.{_EXACT_DIGITS}g}")
     if half_width is not None and half_width > ROUNDING * abs(value):
         return _to_half_width(value, half_width)
     size = abs(value)
@@ -80,7 +85,7 @@ def _decimals(size: float) -> int:
 
 
 def _trimmed(text: str, value: float) -> str:
-    """Without zeros at the end when the rest is the number itself, not a rounding of it."""
+    """Drops zeros at the end when the rest is the number itself, not a rounding of it."""
     if "." in text and float(text.replace(",", "")) == value:
         return text.rstrip("0").rstrip(".")
     return text

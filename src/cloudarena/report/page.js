@@ -235,6 +235,10 @@ function xySeries(one, k, chart) {
         itemStyle: { color: theme.verdicts.worse, borderColor: theme.surface, borderWidth: 1 } }];
     case "dashed":
       return [{ type: "line", data, silent: true, symbol: "none", z: 1, lineStyle: { color: theme.muted, width: 1.5, type: "dashed" } }];
+    case "threads":
+      return [{ type: "line", name: one.name, data: one.x.map((x, i) => (x === null ? null : [x, one.y[i]])), silent: true, symbol: "none",
+        connectNulls: false, z: one.colour === null ? 1 : 2, itemStyle: { color: one.colour === null ? theme.muted : colour },
+        lineStyle: { color: one.colour === null ? theme.muted : colour, width: 1, opacity: one.colour === null ? 0.25 : 0.6 } }];
     case "named": {
       const [x, y] = data[0].value, [left, right, low, high] = one.spans;
       const span = (ends) => ({ type: "line", data: ends, silent: true, symbol: "none", z: 2, lineStyle: { color: colour, width: 1.5 } });
@@ -259,6 +263,13 @@ function xySeries(one, k, chart) {
   }
 }
 
+/* Words on an axis instead of numbers; long ones are cut. */
+const wordsAt = (words) => (words.length ? {
+  min: 0, max: words.length - 1, interval: 1, splitLine: { show: false },
+  axisLabel: { color: theme.muted, interval: 0, formatter: (value) => words[value] ?? "", hideOverlap: false,
+    width: Math.min(180, (innerWidth - 130) / words.length), overflow: "truncate", fontSize: 11 },
+} : {});
+
 const MOST_NAMED = 8;
 function xyOption(chart) {
   const lines = chart.series.filter(isLine).length;
@@ -272,14 +283,14 @@ function xyOption(chart) {
       data: chart.marks.map(([x, words]) => ({ xAxis: x, label: { show: Boolean(words), formatter: words } })) };
   }
   const isNamed = named(chart).length > 0;
-  const hasLegend = !chart.over_time && !isNamed && chart.series.length > 1 && chart.series.length <= MOST_NAMED;
+  const hasLegend = (!chart.over_time || chart.has_legend) && !isNamed && chart.series.length > 1 && chart.series.length <= MOST_NAMED;
   const axis = (name, range, isLog) => ({
     type: isLog ? "log" : "value", scale: true, name, nameLocation: "middle", nameTextStyle: { color: theme.muted }, splitNumber: 5,
     ...(range ? { min: range[0], max: range[1] } : {}),
     axisLabel: { color: theme.muted, formatter: tick, hideOverlap: true },
     splitLine: { lineStyle: { color: theme.line } }, axisLine: { show: false },
   });
-  const isCounted = chart.series.every(({ x }) => x.every(Number.isInteger));
+  const isCounted = !chart.dates && chart.series.every(({ x }) => x.every(Number.isInteger));
   const widest = (axis) => Math.max(...chart.series.flatMap((one) => one[axis].filter((value) => value !== null)).concat(1)
     .slice(0, 500).map((value) => textWidth(tick(value))));
   const labels = widest("y");
@@ -288,7 +299,7 @@ function xyOption(chart) {
     legend: { show: hasLegend, top: 0, left: 0, itemWidth: 18, itemHeight: 11, itemGap: 12, type: "scroll",
       textStyle: { color: theme.muted, width: 260, overflow: "truncate" }, pageTextStyle: { color: theme.muted } },
     grid: { left: Math.min(90, Math.max(62, labels + 34)), right: isNamed ? 140 : Math.max(20, widest("x") / 2 + 4), top: hasLegend ? 34 : 12, bottom: 44, outerBoundsMode: "none" },
-    xAxis: { ...axis(chart.x, null, chart.x_log), scale: !chart.x_from_zero, nameGap: 26, ...(isCounted ? { minInterval: 1 } : {}) },
+    xAxis: { ...axis(chart.x, null, chart.x_log), scale: !chart.x_from_zero, nameGap: 26, ...(isCounted ? { minInterval: 1 } : {}), ...wordsAt(chart.x_words) },
     yAxis: { ...axis(chart.y, chart.y_range, chart.y_log), nameGap: Math.min(72, Math.max(42, labels + 16)) },
     tooltip: {
       ...tooltipStyle(), trigger: "item",
@@ -307,10 +318,11 @@ function withSlider(option, chart, labels) {
   const first = Math.min(...ends), last = Math.max(...ends), begin = first > 0 && first < 0.2 * last ? 0 : first;
   return {
     ...option,
-    grid: { left: Math.min(80, Math.max(48, labels + 16)), right: 18, top: 12, bottom: 84, outerBoundsMode: "none" },
+    grid: { left: Math.min(80, Math.max(48, labels + 16)), right: 18, top: chart.has_legend ? 34 : 12, bottom: 84, outerBoundsMode: "none" },
     xAxis: {
-      ...option.xAxis, min: begin, max: last, nameGap: 24,
-      axisLabel: { ...option.xAxis.axisLabel, showMinLabel: begin === 0, showMaxLabel: false }, splitLine: { show: false },
+      ...option.xAxis, min: begin, max: last, nameGap: 24, ...(chart.dates ? { type: "time" } : {}),
+      axisLabel: chart.dates ? { color: theme.muted, hideOverlap: true, showMaxLabel: false, formatter: dateLabel }
+        : { ...option.xAxis.axisLabel, showMinLabel: begin === 0, showMaxLabel: false }, splitLine: { show: false },
       axisLine: { show: true, lineStyle: { color: theme.line } },
     },
     yAxis: { ...option.yAxis, name: "", splitNumber: 4 },
@@ -324,14 +336,26 @@ function withSlider(option, chart, labels) {
     }],
     tooltip: {
       ...tooltipStyle(), trigger: "axis", axisPointer: { lineStyle: { color: theme.muted } },
-      formatter: (items) => `<span style="opacity:.75">${number(items[0].value[0])} ${encode(chart.x)}</span>` +
+      formatter: (items) => `<span style="opacity:.75">${chart.dates ? dateText(items[0].value[0]) : number(items[0].value[0])} ${encode(chart.x)}</span>` +
         items.map((item) => `<br>${item.marker}${encode(item.seriesName)} <b>${item.value[1] === null ? "none" : number(item.value[1])}</b> ${encode(chart.y)}`).join(""),
     },
   };
 }
 
 const baseOption = () => ({
-  animation: false, textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: theme.text },
+  animation: false, useUTC: true, textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: theme.text },
+});
+
+/* Times as dates, in ms since 1970, where the scenario says when it began. */
+/* A day is told with its month: "3" alone could be anything. */
+const dateLabel = {
+  year: "{d} {MMM} {yyyy}", month: "{d} {MMM}", day: "{d} {MMM}", hour: "{HH}:{mm}", minute: "{HH}:{mm}", second: "{HH}:{mm}:{ss}",
+};
+const dateText = (time) => new Date(time).toISOString().slice(0, 16).replace("T", " ");
+data.charts.filter(({ dates }) => dates).forEach((chart) => {
+  const [begin, unit] = chart.dates, moved = (time) => begin + time * unit;
+  chart.x = "UTC";
+  chart.series.forEach((one) => { one.x = one.x.map(moved); one.marks = one.marks.map(moved); });
 });
 
 const timeCharts = [];
@@ -365,10 +389,20 @@ timeCharts.forEach((chart) => chart.on("datazoom", () => {
   zoomAll(start, end, chart);
 }));
 document.querySelectorAll(".reset-zoom").forEach((button) => button.addEventListener("click", () => zoomAll(0, 100, null)));
-document.querySelectorAll("[data-switch]").forEach((button) => button.addEventListener("click", () => {
-  const shown = button.getAttribute("aria-pressed") !== "true";
-  button.setAttribute("aria-pressed", String(shown));
-  timeCharts.forEach((chart) => chart.dispatchAction({ type: shown ? "legendSelect" : "legendUnSelect", name: button.dataset.switch }));
+const showLines = (name, shown) => timeCharts.forEach((chart) => chart.dispatchAction({ type: shown ? "legendSelect" : "legendUnSelect", name }));
+document.querySelectorAll("[data-switch]").forEach((button) => {
+  if (button.getAttribute("aria-pressed") === "false") showLines(button.dataset.switch, false);
+  button.addEventListener("click", () => {
+    const shown = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(shown));
+    showLines(button.dataset.switch, shown);
+  });
+});
+/* Of several views of a section, one is shown. */
+document.querySelectorAll("[data-view]").forEach((button) => button.addEventListener("click", () => {
+  const section = button.closest("section");
+  section.querySelectorAll("[data-view]").forEach((one) => one.setAttribute("aria-pressed", String(one === button)));
+  section.querySelectorAll(".chart").forEach((figure) => { figure.hidden = (figure.dataset.inView ?? "0") !== button.dataset.view; });
 }));
 
 /* Rows of numbers, as a table when asked for, and as a file. */

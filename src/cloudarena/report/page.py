@@ -9,8 +9,8 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -35,11 +35,17 @@ class Section:
     hint: str = ""
     charts: Sequence[AnyChart] = ()
     table: str = ""
-    """HTML."""
+    """The table of the section, as HTML."""
     fold: str = ""
     """What shows the rows of the table that are folded away; nothing is folded by default."""
     switches: Sequence[str] = ()
     """The policies whose lines can be hidden in the charts of the section."""
+    hidden: Sequence[str] = ()
+    """The policies whose lines are hidden at first."""
+    views: Mapping[str, int] = field(default_factory=dict)
+    """How many of the charts, one after the other, a button of this name shows; all by default."""
+    is_folded: bool = False
+    """Whether the section is closed at first, as one that few readers need."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class Rows:
     summary: str
     columns: Mapping[str, Sequence[Any]]
     bounds: Mapping[str, Sequence[bool]]
-    """For columns that have some, which values are lower bounds."""
+    """Which values are lower bounds, by columns that have some."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ class Sheet:
 def render(sheet: Sheet) -> str:
     """The page as text; the same sheet gives the same text."""
     charts = [*sheet.hero, *(chart for section in sheet.sections for chart in section.charts)]
-    number = {id(chart): place for place, chart in enumerate(charts)}
+    chart_index = {id(chart): index for index, chart in enumerate(charts)}
     scripts = {"echarts": asset(ECHARTS), "script": asset("page.js")}
     return Template(asset("page.html")).substitute(
         scripts,
@@ -106,11 +112,11 @@ def render(sheet: Sheet) -> str:
         facts="".join(
             f"<div><dt>{escape(term)}</dt><dd>{is_}</dd></div>" for term, is_ in sheet.facts
         ),
-        hero="".join(_figure(chart, number[id(chart)], TALL) for chart in sheet.hero),
+        hero="".join(_figure(chart, chart_index[id(chart)], TALL) for chart in sheet.hero),
         hero_class="" if sheet.hero else " alone",
         sections="".join(
-            _section(section, f"section-{place}", number)
-            for place, section in enumerate(sheet.sections, start=1)
+            _section(section, f"section-{index}", chart_index)
+            for index, section in enumerate(sheet.sections, start=1)
         ),
         details=_details(sheet),
         version=escape(__version__),
@@ -137,11 +143,15 @@ def metric_tip(metric: Metric) -> str:
     return f"{metric.name}: {meaning}" if meaning else metric.name
 
 
-def metric_head(metric: Metric, with_meaning: bool = True) -> str:
-    """The head of a metric's row: its label, its direction, its identifier and its meaning."""
+def metric_head(
+    metric: Metric, with_meaning: bool = True, scope: str = "row", more: bool = False
+) -> str:
+    """The head of a metric's row or column: its label, direction, identifier and meaning."""
     meaning = f'<span class="meaning">{meaning_of(metric)}</span>' if with_meaning else ""
+    folded = ' class="more"' if more else ""
     return (
-        f'<th scope="row"><span class="tip" tabindex="0" data-tip="{escape(metric_tip(metric))}">'
+        f'<th scope="{scope}"{folded}>'
+        f'<span class="tip" tabindex="0" data-tip="{escape(metric_tip(metric))}">'
         f"{breakable(label_of(metric))}</span>{_arrow(metric)}"
         f'<span class="identifier">{breakable(metric.name)}</span>'
         f"{meaning}</th>"
@@ -173,12 +183,12 @@ def html_table(
         for one, side in zip(heads, sides, strict=True)
     )
     body = []
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         cells = "".join(
             f'<td data-label="{escape(name)}"{side}>{escape(text)}</td>'
             for name, text, side in zip(names[1:], row[1:], sides[1:], strict=True)
         )
-        style = ' class="leads"' if place in marked else ""
+        style = ' class="leads"' if index in marked else ""
         # Parameters of a policy may be many: the line may break after each.
         name = escape(row[0]).replace(":", ":<wbr>")
         body.append(f'<tr{style}><th scope="row">{name}</th>{cells}</tr>')
@@ -240,21 +250,33 @@ def _column_head(head: str | tuple[str, str]) -> str:
     return f'{escape(head[0])}<span class="identifier">{escape(head[1])}</span>'
 
 
-def _section(section: Section, name: str, number: Mapping[int, int]) -> str:
+def _section(section: Section, name: str, chart_index: Mapping[int, int]) -> str:
     title, fold, switches = f"{name}-title", "", ""
     beside = f"<p>{escape(section.hint)}</p>" if section.hint else ""
     if section.fold:
         fold = f'<input type="checkbox" id="{name}-fold" class="fold">'
         beside += f'<label for="{name}-fold" class="fold-label">{escape(section.fold)}</label>'
     if section.switches:
-        switches = _switches(section.switches)
-    figures = "".join(_figure(chart, number[id(chart)], LOW) for chart in section.charts)
+        switches = _switches(section.switches, section.hidden)
+    if section.views:
+        switches = _views(section.views)
+    places = [k for k, number in enumerate(section.views.values()) for _ in range(number)]
+    figures = "".join(
+        _figure(chart, chart_index[id(chart)], LOW, view)
+        for chart, view in zip(section.charts, places or [0] * len(section.charts), strict=True)
+    )
     wide = "" if any(hasattr(chart, "rows") for chart in section.charts) else " wide"
     content = f'<div class="charts{wide}">{figures}</div>' if figures else ""
     if section.table:
         content += (
             f'<div class="card scroll" tabindex="0" role="region" aria-labelledby="{title}">'
             f"{section.table}</div>"
+        )
+    if section.is_folded:
+        return (
+            f'<section aria-labelledby="{title}"><details class="card section">'
+            f'<summary id="{title}">{escape(section.title)}</summary>'
+            f"<div>{beside}{switches}{content}</div></details></section>\n"
         )
     return (
         f'<section aria-labelledby="{title}">{fold}<div class="section-head">'
@@ -263,10 +285,21 @@ def _section(section: Section, name: str, number: Mapping[int, int]) -> str:
     )
 
 
-def _switches(names: Sequence[str]) -> str:
+def _views(names: Iterable[str]) -> str:
+    """A button for each view of which one is shown at a time."""
+    buttons = "".join(
+        f'<button type="button" class="switch" data-view="{k}" '
+        f'aria-pressed="{str(k == 0).lower()}">{escape(name)}</button>'
+        for k, name in enumerate(names)
+    )
+    return f'<div class="switches" role="group" aria-label="What is drawn">{buttons}</div>'
+
+
+def _switches(names: Sequence[str], hidden: Sequence[str]) -> str:
     """A button for each policy that shows and hides its lines."""
     buttons = "".join(
-        f'<button type="button" class="switch" data-switch="{escape(name)}" aria-pressed="true">'
+        f'<button type="button" class="switch" data-switch="{escape(name)}" '
+        f'aria-pressed="{str(name not in hidden).lower()}">'
         f'<span class="key line" data-policy="{k}"></span>{escape(name)}</button>'
         for k, name in enumerate(names)
     )
@@ -276,12 +309,14 @@ def _switches(names: Sequence[str]) -> str:
     )
 
 
-def _figure(chart: AnyChart, number: int, height: int) -> str:
+def _figure(chart: AnyChart, chart_index: int, height: int, view: int = 0) -> str:
     tip = f' class="tip" tabindex="0" data-tip="{escape(chart.tip)}"' if chart.tip else ""
     metric = getattr(chart, "metric", "")
+    wide = " across" if getattr(chart, "x_words", ()) else ""
     named = f' data-metric="{escape(metric)}"' if metric else ""
+    named += f' data-in-view="{view}" hidden' if view else ""
     return (
-        f'<figure class="chart" data-chart="{number}"{named} '
+        f'<figure class="chart{wide}" data-chart="{chart_index}"{named} '
         f'data-height="{chart.height or height}">'
         f"<figcaption><h3><span{tip}>{escape(chart.title)}</span></h3><p>{escape(chart.hint)}</p>"
         f'</figcaption><div class="plot" role="img" aria-label="{escape(chart.words())}"></div>'
@@ -295,9 +330,9 @@ def _details(sheet: Sheet) -> str:
         '<details class="card"><summary>How to read this</summary>'
         f'<ul class="guide">{items}</ul></details>'
     ]
-    for place, rows in enumerate(sheet.rows):
+    for index, rows in enumerate(sheet.rows):
         parts.append(
-            f'<details class="card rows" data-rows="{place}"><summary>{escape(rows.summary)}'
+            f'<details class="card rows" data-rows="{index}"><summary>{escape(rows.summary)}'
             f'</summary><p><button type="button" data-download="{escape(rows.name)}">Download as '
             f'{escape(rows.name)}</button></p><div class="scroll" tabindex="0" role="region" '
             f'aria-label="{escape(rows.summary)}"></div></details>'

@@ -33,6 +33,9 @@ def compare_again(comparison: Comparison) -> Reproduction:
         words.append("--ignore-service")
     if comparison.service_margin:
         words += ["--service-margin", repr(comparison.service_margin)]
+    words += ["--by", comparison.by] if comparison.by else []
+    words += [word for limit in comparison.limits for word in ("--where", str(limit))]
+    words += ["--baseline", comparison.baseline] if comparison.baseline else []
     notes += _own_policies(comparison.scenario, comparison.policies, "compare")
     return Reproduction(f"cloudarena compare {shlex.join(words)}", tuple(notes))
 
@@ -96,7 +99,7 @@ def _differences(before: Any, after: Any, path: str = "") -> Iterator[tuple[str,
         for key in after:
             yield from _differences(before[key], after[key], f"{path}.{key}" if path else key)
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for number, (old, new) in enumerate(zip(before, after, strict=True)):
-            yield from _differences(old, new, f"{path}[{number}]")
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _differences(old, new, f"{path}[{index}]")
     else:
         yield path, after

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,12 +24,34 @@ _UNITS = (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0), ("seconds",
 def time_charts(scenario: Scenario, samples: Mapping[str, Mapping[str, pa.Table]]) -> list[Chart]:
     """A chart for each plot of the kind that somebody recorded, with a line for each policy."""
     policies = list(samples)
-    drawn = (_chart(scenario, plot, samples, policies) for plot in scenario.kind.plots)
+    drawn = (
+        _named(plot, samples) if plot.labels else _chart(scenario, plot, samples, policies)
+        for plot in scenario.kind.plots
+    )
     return [chart for chart in drawn if chart is not None]
 
 
+def _named(plot: Plot, samples: Mapping[str, Mapping[str, pa.Table]]) -> Chart | None:
+    """Points with names, of one run alone; those without a value are left out."""
+    tables = next(iter(samples.values()), {})
+    if len(samples) != 1 or plot.table not in tables:
+        return None
+    rows = [
+        row
+        for row in tables[plot.table].to_pylist()
+        if row[plot.x] is not None and row[plot.y] is not None
+    ]
+    if not rows:
+        return None
+    series = [
+        Series(str(row[plot.labels]), [float(row[plot.x])], [float(row[plot.y])], "named")
+        for row in rows
+    ]
+    return Chart(plot.title, plot.unit, plot.x, plot.unit, series, height=300)
+
+
 def thin(values: NDArray[np.float64], limit: int = MAX_POINTS) -> NDArray[np.float64]:
-    """At most ``limit`` values, each the mean of as many neighbours."""
+    """Thins to at most ``limit`` values, each the mean of as many neighbours."""
     return _group_means(values, group_size(len(values), limit))
 
 
@@ -48,20 +71,27 @@ def _chart(
         table = tables.get(plot.table)
         if table is None or table.num_rows == 0 or not {plot.x, plot.y} <= set(table.column_names):
             continue
-        columns[policy] = (_floats(table, plot.x), _floats(table, plot.y))
+        if plot.by and len(samples) > 1:
+            return None
+        for name, rows in _lines(plot, table, policy):
+            columns[name] = (_floats(rows, plot.x), _floats(rows, plot.y))
     points = max((len(x) for x, _ in columns.values()), default=0)
     if points < 2:
         return None
     seconds = _seconds_per_step(scenario, plot.x)
-    unit, size = plot.x, 1.0
+    unit, size, dates = plot.x, 1.0, None
     if seconds is not None:
         span = max(float(np.ptp(x)) * seconds for x, _ in columns.values())
         unit, divisor = next((u for u in _UNITS if span >= 3 * u[1]), _UNITS[-1])
         size = seconds / divisor
+        if scenario.start_date is not None:
+            begin = scenario.start_date
+            begin = begin if begin.tzinfo else begin.replace(tzinfo=UTC)
+            dates = (begin.timestamp() * 1000.0, divisor * 1000.0)
     is_whole = group_size(points) == 1
     series, marked = [], 0
     for policy, (x, y) in columns.items():
-        marks = _marks(plot, samples[policy]) * size
+        marks = _marks(plot, samples.get(policy, {})) * size
         marked += len(marks)
         series.append(
             Series(
@@ -69,16 +99,60 @@ def _chart(
                 thin(x) * size,
                 thin(y),
                 "steps" if is_whole else "line",
-                colour=policies.index(policy),
+                colour=(list(columns) if plot.by else policies).index(policy),
                 marks=marks.tolist(),
             )
         )
     hints = [plot.unit]
+    if plot.parts and len(columns) == 1:
+        (policy,) = columns
+        series = _stacked(plot, samples[policy][plot.table], series[0])
+    if plot.beside and len(columns) == 1:
+        (policy,) = columns
+        series = _beside(plot, samples[policy][plot.table], series[0])
     if not is_whole:
         hints.append(f"{points:,} points, drawn as means of {group_size(points)}")
     if marked:
         hints.append(f"{marked:,} vertical lines")
-    return Chart(plot.title, "; ".join(hints), unit, plot.unit, series, over_time=True, height=300)
+    return Chart(
+        plot.title,
+        "; ".join(hints),
+        unit,
+        plot.unit,
+        series,
+        over_time=True,
+        height=300,
+        dates=dates,
+        has_legend=bool(plot.by or (plot.beside and len(columns) == 1)),
+    )
+
+
+def _lines(plot: Plot, table: pa.Table, policy: str) -> list[tuple[str, pa.Table]]:
+    """The rows of each line, by name: all of a policy, or those of each value of a column."""
+    import pyarrow.compute as pc
+
+    if not plot.by:
+        return [(policy, table)]
+    values = list(dict.fromkeys(table[plot.by].to_pylist()))
+    return [(str(value), table.filter(pc.equal(table[plot.by], value))) for value in values]
+
+
+def _beside(plot: Plot, table: pa.Table, whole: Series) -> list[Series]:
+    """A column and those that it is compared with, a line each."""
+    return [
+        whole._replace(name=name, y=thin(_floats(table, name)), colour=number)
+        for number, name in enumerate((plot.y, *plot.beside))
+    ]
+
+
+def _stacked(plot: Plot, table: pa.Table, whole: Series) -> list[Series]:
+    """The parts of a column on top of each other: each line is the sum of those up to its name."""
+    lines, below = [], np.zeros(table.num_rows)
+    for number, name in enumerate(plot.parts):
+        below = below + _floats(table, name)
+        words = name if number == 0 else f"and {name}"
+        lines.append(whole._replace(name=words, y=thin(below), colour=number))
+    return lines
 
 
 def _marks(plot: Plot, tables: Mapping[str, pa.Table]) -> NDArray[np.float64]:

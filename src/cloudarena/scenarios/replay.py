@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from cloudarena.base.errors import PolicyError
-from cloudarena.workloads.columns import place, read_columns
+from cloudarena.workloads.columns import location, read_columns
 
 
 class DecisionFile:
@@ -40,5 +40,5 @@ class DecisionFile:
 
         Where the row stands is looked up only now: in a CSV that means reading up to it.
         """
-        where = self._path if row is None else place(self._path, row)
+        where = self._path if row is None else location(self._path, row)
         return PolicyError(f"{where}: {why}")

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import numpy as np
 
 from cloudarena.base.measures import AtLeast
 from cloudarena.contract import Policy, Result, Scenario
 from cloudarena.policies import begin
-
-
-def sample(space: Any, mask: np.ndarray) -> Any:
-    """A random action that the mask allows; that of a multi-discrete space is in parts."""
-    whole = mask.astype(np.int8)
-    if not hasattr(space, "nvec"):
-        return space.sample(mask=whole)
-    parts = np.split(whole, np.cumsum(space.nvec)[:-1])
-    return space.sample(mask=tuple(parts))
 
 
 def prepared(policy: str | Policy, scenario: Scenario, seed: int) -> Policy:
@@ -36,7 +24,7 @@ def assert_same(first: Result, second: Result, message: str) -> None:
 
 
 def assert_same_metrics(first: dict[str, float], second: dict[str, float], message: str) -> None:
-    """The same numbers, of which NaN is one, and the same of them bounds."""
+    """Asserts that numbers are the same, NaN included, and the same of them bounds."""
     assert list(first) == list(second), f"{message}: {list(first)} and {list(second)}"
     for name, value in first.items():
         other = second[name]

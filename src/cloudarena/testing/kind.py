@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cloudarena.base.measures import UNSERVED
-from cloudarena.catalogue import load, names
+from cloudarena.base.names import UNSERVED
+from cloudarena.base.yaml import parse_yaml
+from cloudarena.catalogue import answers, load, names
 from cloudarena.contract import Kind, Model, Scenario
 from cloudarena.contract.kind import ROOMS
 from cloudarena.experiments.compare import compare
@@ -21,6 +22,8 @@ from cloudarena.scenarios import kind_named
 from cloudarena.testing.policy import POLICY_CHECKS
 from cloudarena.testing.scenario import SCENARIO_CHECKS
 
+CLOSE = 1e-6
+"""Metrics that differ by less than this, relatively, are the same on another platform too."""
 PROGRAM = """
 import hashlib, sys, cloudarena
 result = cloudarena.simulate({name!r})
@@ -160,6 +163,24 @@ def _differs(entry: str, policy: str, name: str, values: Any, seed: int) -> bool
     return False
 
 
+def metrics_have_their_known_values(kind: Kind) -> None:
+    """The metrics of the toy are those worked out by hand, each under its own name.
+
+    They are in ``toy.answer.yaml`` of the catalogue: what a run of the default policy under seed 0
+    gives. Another entry may have such a file too, of its small version. A metric that measures
+    what another should is found out, wherever the two differ.
+    """
+    known = {name: file for name, file in answers().items() if name.startswith(f"{kind.name}/")}
+    assert kind.toy in known, f"{kind.toy}.answer.yaml is missing: its metrics, worked out by hand"
+    for name, file in known.items():
+        measured = simulate(small(name), kind.default_policy, record="none").metrics
+        for metric, value in parse_yaml(file.read_text(encoding="utf-8")).items():
+            assert metric in measured, f"{file.name}: {metric} is not measured"
+            assert np.isclose(measured[metric], value, rtol=CLOSE, atol=0.0, equal_nan=True), (
+                f"{name}: {metric} is {measured[metric]:.9g}, not {value:.9g}"
+            )
+
+
 def models_compute_their_objectives(kind: Kind) -> None:
     """The closed-form models that a study may search are models, and say what they compute."""
     for name in kind.models:
@@ -173,5 +194,6 @@ KIND_CHECKS: tuple[Callable[[Kind], None], ...] = (
     hash_seeds_do_not_matter,
     workers_do_not_matter,
     nothing_served_never_wins,
+    metrics_have_their_known_values,
     models_compute_their_objectives,
 )

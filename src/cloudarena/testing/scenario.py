@@ -13,11 +13,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cloudarena.base.measures import UNSERVED
+from cloudarena.base.names import UNSERVED
 from cloudarena.contract import InvalidAction, RecordLevel, Scenario
 from cloudarena.experiments.simulate import simulate
 from cloudarena.learn.env import CloudEnv
-from cloudarena.testing.common import assert_same, assert_same_metrics, prepared, sample
+from cloudarena.learn.render import drawn
+from cloudarena.testing.candidates import CANDIDATE_CHECKS
+from cloudarena.testing.common import assert_same, assert_same_metrics, prepared
 
 
 def metrics_are_as_declared(scenario: Scenario, seed: int) -> None:
@@ -77,7 +79,7 @@ def time_never_goes_back(scenario: Scenario, seed: int) -> None:
 def decisions_are_read_only(scenario: Scenario, seed: int) -> None:
     """A policy cannot change the state through the arrays it is shown."""
     decision = scenario.start(seed).decision
-    for array in _arrays(decision):
+    for array in arrays_of(decision):
         assert not array.flags.writeable, "an array of the decision can be written to"
         try:
             array.flags.writeable = True
@@ -118,17 +120,21 @@ def scenarios_survive_a_round_trip(scenario: Scenario, seed: int) -> None:
 
 
 def rewards_sum_to_the_metric(scenario: Scenario, seed: int) -> None:
-    """Rewards are finite; over an episode they sum to the headline metric, if it has a value."""
+    """Rewards are finite; over an episode they sum to the headline metric, if it has a value.
+
+    What work left undone costs is added.
+    """
     env = CloudEnv(scenario)
     _, info = env.reset(seed=seed)
     total, ended = 0.0, False
     while not ended:
-        choice = sample(env.action_space, info["action_mask"])
+        choice = env.action_space.sample(mask=info["action_mask"])
         _, reward, ended, _, info = env.step(choice)
         assert math.isfinite(reward), f"a reward is {reward}"
         total += reward
     metric = next(m for m in scenario.kind.metrics if m.name == scenario.kind.headline)
     wanted = info["metrics"][metric.name] * (-1 if metric.better == "lower" else 1)
+    wanted -= metric.left_undone(env.run)
     assert math.isnan(wanted) or math.isclose(total, wanted, rel_tol=1e-9, abs_tol=1e-9), (
         f"the rewards sum to {total}, the metric {metric.name} is {wanted}"
     )
@@ -136,15 +142,61 @@ def rewards_sum_to_the_metric(scenario: Scenario, seed: int) -> None:
 
 def observations_fit_their_space(scenario: Scenario, seed: int) -> None:
     """Every observation lies in the observation space; a mask allows at least one action."""
-    env = CloudEnv(scenario)
-    observation, info = env.reset(seed=seed)
-    for _ in range(200):
-        assert env.observation_space.contains(observation), "an observation is outside its space"
-        assert info["action_mask"].any(), "the mask allows nothing"
-        choice = sample(env.action_space, info["action_mask"])
-        observation, _, ended, _, info = env.step(choice)
-        if ended:
-            break
+    for env in environments(scenario):
+        env.action_space.seed(seed)
+        observation, info = env.reset(seed=seed)
+        for _ in range(100):
+            assert env.observation_space.contains(observation), "an observation is not in its space"
+            assert env.action_masks().any(), "the mask allows nothing"
+            choice = env.action_space.sample(mask=info["action_mask"])
+            observation, _, ended, _, info = env.step(choice)
+            if ended:
+                break
+
+
+def environments(scenario: Scenario) -> Iterator[CloudEnv]:
+    """The environments of a scenario, with each observation that there is."""
+    kind = scenario.kind
+    for decides in dict.fromkeys((kind.name, *kind.decides)):
+        yield CloudEnv(scenario, decides, observation="flat")
+        if decides in kind.candidates:
+            yield CloudEnv(scenario, decides, observation="candidates")
+
+
+def steps_say_what_they_did(scenario: Scenario, seed: int) -> None:
+    """Every step tells its action and from when to when it led; each drawing can be made."""
+    for env in environments(scenario):
+        _, info = env.reset(seed=seed)
+        _, _, _, _, info = env.step(env.action_space.sample(mask=info["action_mask"]))
+        step = info["step"]
+        assert step["from_s"] <= step["to_s"] == env.run.now, "a step tells another time"
+        assert "action" in step, "a step does not tell its action"
+        if scenario.kind.picture is not None:
+            assert str(drawn(env.run, "ansi")).count("\n") >= 1, "nothing is drawn"
+            image = np.asarray(drawn(env.run, "rgb_array"))
+            assert image.dtype == np.uint8, "an image of other numbers than bytes"
+            assert image.ndim == 3, "an image without colours"
+            assert image.shape[2] == 3, "an image without colours"
+
+
+def bad_choices_change_nothing(scenario: Scenario, seed: int) -> None:
+    """A choice that is out of range, or behind the last candidate, raises InvalidAction."""
+    for env in environments(scenario):
+        _, info = env.reset(seed=seed)
+        if not env.run.is_deciding:
+            return
+        before = env.run.metrics()
+        bad = [-1, 10**6]
+        if env.view.observation_space.__class__.__name__ == "Dict":
+            bad += np.flatnonzero(np.asarray(info["action_mask"]) == 0)[:1].tolist()
+        for choice in bad:
+            try:
+                env.step(choice)
+            except InvalidAction as error:
+                assert "is not allowed" in str(error), "InvalidAction must give its reason"
+            else:
+                raise AssertionError(f"choice {choice} was accepted")
+        assert_same_metrics(env.run.metrics(), before, "a choice that is none changed the state")
 
 
 def metrics_can_be_had_one_by_one(scenario: Scenario, seed: int) -> None:
@@ -165,7 +217,7 @@ def a_decision_is_built_once(scenario: Scenario, seed: int) -> None:
         decision = run.decision
         if decision is None:
             return
-        assert run.decision is decision, "a decision is built anew each time it is asked for"
+        assert run.decision is decision, "a decision is built again each time it is asked for"
         run.apply(policy(decision))
         assert run.decision is not decision, "a decision outlives the action on it"
 
@@ -178,7 +230,7 @@ def every_reward_is_finite(scenario: Scenario, seed: int) -> None:
         env = CloudEnv(scenario, reward=metric.name)
         _, info = env.reset(seed=seed)
         for _ in range(30):
-            _, reward, ended, _, info = env.step(sample(env.action_space, info["action_mask"]))
+            _, reward, ended, _, info = env.step(env.action_space.sample(mask=info["action_mask"]))
             assert math.isfinite(reward), f"a reward by {metric.name} is {reward}: give reward="
             if ended:
                 break
@@ -198,19 +250,22 @@ SCENARIO_CHECKS: tuple[Callable[[Scenario, int], None], ...] = (
     rewards_sum_to_the_metric,
     every_reward_is_finite,
     observations_fit_their_space,
+    steps_say_what_they_did,
+    bad_choices_change_nothing,
+    *CANDIDATE_CHECKS,
 )
 
 
-def _arrays(value: Any) -> Iterator[np.ndarray]:
+def arrays_of(value: Any) -> Iterator[np.ndarray]:
     """All arrays within a decision: in its attributes and in tuples in them."""
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, tuple):
         for part in value:
-            yield from _arrays(part)
+            yield from arrays_of(part)
     elif hasattr(value, "__slots__") or hasattr(value, "__dict__"):
         names = getattr(value, "__slots__", None) or vars(value)
         for name in names:
             part = getattr(value, name, None)
             if isinstance(part, (np.ndarray, tuple)):
-                yield from _arrays(part)
+                yield from arrays_of(part)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from cloudarena.base.arrow import pa, pc
+from cloudarena.base.numpy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def plain(ids: pa.Array) -> pa.Array:
@@ -25,6 +26,22 @@ def plain(ids: pa.Array) -> pa.Array:
 def codes(values: pa.Array) -> NDArray[np.int64]:
     """Numbers values from 0 in order of appearance."""
     return np.array(pc.dictionary_encode(values).indices.to_numpy(), np.int64)
+
+
+class Numbering:
+    """Numbers values from 0 in order of appearance, over several arrays."""
+
+    def __init__(self) -> None:
+        self._number: dict[object, int] = {}
+
+    def codes(self, values: pa.Array) -> NDArray[np.int64]:
+        """The numbers of the next values."""
+        encoded = pc.dictionary_encode(values)
+        known = [
+            self._number.setdefault(value, len(self._number))
+            for value in encoded.dictionary.to_pylist()
+        ]
+        return np.array(known, np.int64)[encoded.indices.to_numpy()]
 
 
 def first_of_each(ids: pa.Array) -> NDArray[np.bool_]:

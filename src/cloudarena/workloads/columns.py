@@ -10,11 +10,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cloudarena.base.arrow import pa, pa_csv, pc, pq
 from cloudarena.base.errors import TraceError, nearest
 from cloudarena.base.files import UNREADABLE, written_folder
+from cloudarena.base.numpy import np
 
 WHOLE, NUMBER, TEXT, WORD = "int64", "float64", "string", "word"
 """Types of columns by name, so that a reader says what it wants without Arrow.
@@ -27,6 +26,8 @@ WORDS = {"int64": "a whole number", "double": "a number"}
 ColumnType = Any
 """One of the names of types, a type of Arrow, or None for any type."""
 
+MOST_LISTED = 20
+"""Columns that a message lists one by one."""
 BATCH_ROWS = 2**18
 BLOCK_BYTES = 2**22
 """How much of a file is in memory when it is read in batches; Arrow reads some blocks ahead."""
@@ -54,12 +55,23 @@ def is_parquet(path: Path) -> bool:
     return path.suffix == ".parquet"
 
 
-def place(path: Path, row: int, header: bool = True) -> str:
+def column_names(path: Path) -> list[str]:
+    """The names of the columns of a file."""
+    _check_file(path)
+    if not is_parquet(path):
+        return next((row for _, row in _csv_rows(path)), [])
+    try:
+        return list(pq.read_schema(path).names)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise _explained(path, error, {}) from None
+
+
+def location(path: Path, row: int, header: bool = True) -> str:
     """Names a row of a file: the line of a CSV, the row of a Parquet or of a binary file."""
     if is_parquet(path) or path.suffix == ".bin":
         return f"{path}, row {row + 1}"
-    for number, (line, _) in enumerate(_csv_rows(path)):
-        if number == row + header:
+    for index, (line, _) in enumerate(_csv_rows(path)):
+        if index == row + header:
             return f"{path}, line {line}"
     return f"{path}, line {row + 1 + header}"
 
@@ -94,7 +106,7 @@ def read_batches(
     names: Sequence[str] = (),
     empty_cells: bool = False,
 ) -> Iterator[tuple[int, pa.Table]]:
-    """Reads columns a batch of rows at a time; yields the first row's number and the batch.
+    """Reads columns a batch of rows at a time; yields the first row's index and the batch.
 
     Args:
         path: a Parquet or CSV file, which may be compressed (``.csv.gz``).
@@ -122,30 +134,44 @@ def check_columns(
     extra = [name for name in found if name not in (*wanted, *optional)]
     if missing:
         raise TraceError(
-            f"{path}: column {missing[0]!r} is missing: needed are {', '.join(wanted)}."
+            f"{path}: column {missing[0]!r} is missing: needed are {_listed(wanted)}."
             + nearest(missing[0], extra)
         )
     if extra:
         raise TraceError(
-            f"{path}: column {extra[0]!r} is not allowed: only {', '.join(wanted)}."
+            f"{path}: column {extra[0]!r} is not allowed: only {_listed(wanted)}."
             + nearest(extra[0], wanted)
         )
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
-        raise TraceError(f"{path}: column {twice!r} stands twice")
+        raise TraceError(f"{path}: column {twice!r} is a duplicate")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names of columns for people, who do not want to read all of a thousand."""
+    if len(names) <= MOST_LISTED:
+        return ", ".join(names)
+    first = ", ".join(names[: MOST_LISTED // 2])
+    return f"{first} and {len(names) - MOST_LISTED // 2:,} more up to {names[-1]}"
 
 
 def check(
-    path: Path, name: str, values: np.ndarray, good: np.ndarray, allowed: str, header: bool = True
+    path: Path,
+    name: str,
+    values: np.ndarray,
+    good: np.ndarray,
+    allowed: str,
+    header: bool = True,
+    first_row: int = 0,
 ) -> None:
-    """Raises for the first value that is not good."""
+    """Raises for the first value that is not good; the values begin at a row of the file."""
     if not good.all():
         row = int(np.argmin(good))
-        raise not_allowed(place(path, row, header), name, values[row], allowed)
+        raise not_allowed(location(path, first_row + row, header), name, values[row], allowed)
 
 
 def not_allowed(where: str, name: str, value: Any, allowed: str) -> TraceError:
-    """The error that a value at a place is not allowed."""
+    """The error that a value at a location is not allowed."""
     shown = value.item() if isinstance(value, np.generic) else value
     return TraceError(f"{where}: {name}: {shown!r} is not allowed: {allowed}")
 
@@ -207,7 +233,7 @@ def check_filled(path: Path, table: pa.Table, columns: Iterable[str]) -> None:
     for name in columns:
         missing = table[name].is_null(nan_is_null=True)
         if pc.any(missing).as_py():
-            raise TraceError(f"{place(path, pc.index(missing, True).as_py())}: {name}: is empty")
+            raise TraceError(f"{location(path, pc.index(missing, True).as_py())}: {name}: is empty")
 
 
 def _typed(
@@ -226,7 +252,7 @@ def _typed(
             values = _cast(path, name, values, kind, first_row, header)
         if values.null_count and not empty_cells:
             row = first_row + pc.index(values.is_null(), True).as_py()
-            raise TraceError(f"{place(path, row, header)}: {name}: is empty")
+            raise TraceError(f"{location(path, row, header)}: {name}: is empty")
         typed[name] = values.combine_chunks()
     return pa.table(typed)
 
@@ -242,7 +268,7 @@ def _cast(
             try:
                 value.cast(wanted)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                where = place(path, row, header)
+                where = location(path, row, header)
                 allowed = WORDS.get(str(wanted), str(wanted))
                 raise not_allowed(where, name, value.as_py(), allowed) from None
         raise
@@ -255,7 +281,7 @@ def _explained(
     names: Sequence[str] = (),
 ) -> TraceError:
     """Finds the line of a CSV that Arrow could not read: Arrow does not name it."""
-    generic = TraceError(f"{path}: cannot be read: {error}")
+    generic = TraceError(f"{path}: cannot be read: {' '.join(str(error).split())}")
     if is_parquet(path) or not re.search("conversion error|parse error", str(error)):
         return generic
     fields = list(names)
@@ -278,7 +304,7 @@ def _is_number(text: str, kind: Any) -> bool:
     if not text:
         return True
     try:
-        pa.scalar(text.strip()).cast(kind)
+        pa.scalar(text.strip(" \t")).cast(kind)
     except pa.ArrowInvalid:
         return False
     return True

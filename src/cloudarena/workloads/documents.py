@@ -1,4 +1,4 @@
-"""Reading whole documents, such as JSON, with errors that name the file and the place in it."""
+"""Reading whole documents, such as JSON, with errors that name the file and the location in it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def member(where: str, mapping: Any, key: str, kind: type, default: Any = None) 
     """The value of a key, which must be of a kind; without a default it must be there.
 
     Args:
-        where: the file and the place in it, as in ``file.json: workflow.``.
+        where: the file and the location in it, as in ``file.json: workflow.``.
         mapping: the mapping, which is checked to be one.
         key: the key.
         kind: dict, list or str.
@@ -65,37 +65,37 @@ def member(where: str, mapping: Any, key: str, kind: type, default: Any = None) 
     return mapping[key]
 
 
-def not_a(place: str, value: Any, kind: type) -> TraceError:
+def not_a(where: str, value: Any, kind: type) -> TraceError:
     """The error that a value is not of a kind."""
-    return TraceError(f"{place}: {_short(value)} is not allowed: {KINDS[kind]}")
+    return TraceError(f"{where}: {_short(value)} is not allowed: {KINDS[kind]}")
 
 
-def number(place: str, value: Any, least: float, most: float) -> float:
+def number(where: str, value: Any, least: float, most: float) -> float:
     """A number within limits."""
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not plain or not least <= value <= most:
         upper = f" to {most:g}" if math.isfinite(most) else " on"
-        raise TraceError(f"{place}: {_short(value)} is not allowed: a number from {least:g}{upper}")
+        raise TraceError(f"{where}: {_short(value)} is not allowed: a number from {least:g}{upper}")
     return float(value)
 
 
-def whole_number(place: str, value: Any, least: int, most: int) -> int:
+def whole_number(where: str, value: Any, least: int, most: int) -> int:
     """A whole number within limits; such floats as 1e9 are whole as well."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise TraceError(
-            f"{place}: {_short(value)} is not allowed: a whole number from {least} to {most:,}"
+            f"{where}: {_short(value)} is not allowed: a whole number from {least} to {most:,}"
         )
     return value
 
 
-def only_keys(place: str, mapping: dict[str, Any], known: Iterable[str]) -> None:
+def only_keys(where: str, mapping: dict[str, Any], known: Iterable[str]) -> None:
     """Raises for a key that is not known."""
     for key in mapping:
         if key not in known:
             raise TraceError(
-                f"{place}: key {key!r} is not allowed: only {', '.join(known)}."
+                f"{where}: key {key!r} is not allowed: only {', '.join(known)}."
                 + nearest(key, known)
             )
 

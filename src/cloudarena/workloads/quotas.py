@@ -6,9 +6,12 @@ Members of a group (the VMs of a deployment) can be made alike without touching 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from cloudarena.base.numpy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def quota_counts(
@@ -68,7 +71,7 @@ def strata_by_group(
     """
     common = rng.standard_normal(int(group.max(initial=-1)) + 1)[group]
     own = rng.standard_normal(len(group))
-    place = np.empty(len(group), np.int64)
+    rank = np.empty(len(group), np.int64)
     mixed = np.sqrt(correlation) * common + np.sqrt(1.0 - correlation) * own
-    place[np.argsort(mixed, kind="stable")] = np.arange(len(group))
-    return (place + rng.random(len(group))) / max(len(group), 1)
+    rank[np.argsort(mixed, kind="stable")] = np.arange(len(group))
+    return (rank + rng.random(len(group))) / max(len(group), 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cloudarena.base.errors import SpecError
-from cloudarena.optimizers import Remembered, auto
+from cloudarena.optimizers import MemoizedProblem, auto
 from cloudarena.optimizers.synthetic import SyntheticProblem
 
 from ..problems import NormalProblem
@@ -18,7 +18,12 @@ from ..problems import NormalProblem
         (NormalProblem(np.arange(50.0), 2.0), 2000, "ocba", "OCBA: one objective"),
         (NormalProblem(np.arange(50.0), 500.0), 2000, "ocba", "LOS will not help here"),
         (NormalProblem(np.arange(50.0), 2.0), 50_000, "monte-carlo", "are enough for 1,000"),
-        (NormalProblem(np.arange(500.0), 2.0), 2000, "blind-pick", "not enough for a rough look"),
+        (
+            NormalProblem(np.arange(500.0), 2.0),
+            2000,
+            "blind-pick",
+            "not enough for a screening stage",
+        ),
     ],
 )
 def test_the_method_fits(problem, evaluations, method, words):
@@ -55,7 +60,7 @@ def test_the_rough_look_is_not_paid_twice():
 
 def test_what_is_remembered_is_what_was_simulated():
     plain, counted = (NormalProblem(np.arange(9.0), 1.0, seed=3) for _ in range(2))
-    problem = Remembered(counted)
+    problem = MemoizedProblem(counted)
     for designs, replications in (([1, 4], range(3)), ([4, 2, 1], range(1, 5)), ([2], [0])):
         expected = plain.evaluate(designs, replications)
         assert np.array_equal(problem.evaluate(designs, replications), expected)

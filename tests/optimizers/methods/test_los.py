@@ -107,7 +107,7 @@ def test_a_fixed_size_and_the_table():
     assert len(fixed.selected) == 37
     assert 0.0 < los(problem, size=200, replications=2).alignment.probability <= 0.95
     by_table = los(problem, size="table", replications=2)
-    layer = by_table.look.layer
+    layer = by_table.screening.layer
     assert (
         by_table.selected.tolist()
         == np.flatnonzero(layer <= layer[by_table.selected].max()).tolist()
@@ -125,6 +125,28 @@ def test_a_budget_is_kept():
     assert len(small.selected) == 10
     assert "the evaluations are enough for 10" in small.remark
     assert small.alignment.probability < 0.95
+
+
+@pytest.mark.parametrize(("rough", "evaluations"), [(2, 560), (10, 2100)])
+@pytest.mark.parametrize("seed", range(5))
+def test_too_few_evaluations_do_not_cut_off_the_ends_of_the_front(rough, evaluations, seed):
+    """The 20 nearest to the knee were selected where two replications cannot drop any.
+
+    With ten the ends are surely not the knee: they were dropped first.
+    """
+    along = np.linspace(0.0, 1.0, 40)
+    front = np.column_stack([along, (1.0 - along) ** 2])
+    behind = np.concatenate([front + shift for shift in (0.3, 0.6, 0.9, 1.2)])
+    problem = NormalProblem(np.concatenate([front, behind]), 0.01, seed)
+    selection = los(problem, rough=rough, evaluations=evaluations, final_rule="knee")
+    assert len(selection.selected) < 40
+    ends = selection.screening.moments.mean.argmin(axis=0)
+    assert np.isin(ends, selection.selected).all()
+    knee = front.sum(axis=1).min()
+    assert problem.truth[selection.best].sum() <= knee + 0.03
+    if rough == 2:  # half of them are those around the knee, half lie along the whole front
+        places = np.sort(along[selection.selected[selection.selected < 40]])
+        assert np.diff(places).max() < 0.25
 
 
 def test_the_same_seed_gives_the_same_selection_and_watching_changes_nothing():
@@ -167,7 +189,7 @@ def test_on_the_ligo_shares_it_finds_what_monte_carlo_finds_for_less():
     shared = np.intersect1d(selection.selected, everything.selected)
     assert len(shared) >= 10
     assert selection.noise < 0.3
-    assert selection.look.curve.area > 0.5
+    assert selection.screening.curve.area > 0.5
 
 
 @pytest.mark.parametrize(
@@ -207,10 +229,10 @@ def test_no_noise_and_no_spread_are_no_trouble():
 
 
 def test_evaluations_for_the_first_look_only_choose_by_that():
-    """Means 0 to 49 with little noise: the first look shows the best, and nothing is left over."""
+    """Means 0 to 49 with little noise: screening shows the best, and nothing is left over."""
     problem = NormalProblem(np.arange(50.0), 0.1)
     selection = los(problem, rough=2, evaluations=100)
     assert problem.calls == selection.evaluations == 100
     assert selection.best == 0
     assert selection.estimates.replications.tolist() == [2] * len(selection.selected)
-    assert selection.remark.startswith("No evaluations are left for a second look")
+    assert selection.remark.startswith("No evaluations are left for a second stage")

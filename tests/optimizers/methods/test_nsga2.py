@@ -31,6 +31,7 @@ class TestWithPymoo:
         again = nsga2(model, evaluations=1000, population=20, watcher=lambda progress: None)
         assert again.summary() == selection.summary()
 
+    @pytest.mark.slow
     def test_it_finds_the_optimum_of_a_grid(self):
         grid = Grid({"x": range(20), "y": range(20)})
         problem = FunctionProblem(

@@ -5,7 +5,7 @@ import pytest
 
 from cloudarena.optimizers import noise_level_411
 from cloudarena.optimizers.budget.moments import Moments
-from cloudarena.optimizers.ordinal.order_curve import look_at, noise_level, omega_of, order_curve
+from cloudarena.optimizers.ordinal.order_curve import noise_level, omega_of, order_curve, screen
 from cloudarena.optimizers.synthetic import SyntheticProblem
 
 
@@ -39,10 +39,10 @@ def test_shapes_by_hand(sizes, shape, area):
 
 def test_a_single_objective_goes_by_the_range_of_its_values():
     steep = np.linspace(0.0, 1.0, 200)[:, None] ** 3
-    assert look_at(noiseless(steep)).omega.shape == "steep"
-    assert look_at(noiseless(-steep)).omega.shape == "flat"
-    assert look_at(noiseless(np.linspace(0.0, 1.0, 200)[:, None])).omega.shape == "neutral"
-    assert look_at(noiseless(np.ones((5, 1)))).curve.area == 0.5
+    assert screen(noiseless(steep)).omega.shape == "steep"
+    assert screen(noiseless(-steep)).omega.shape == "flat"
+    assert screen(noiseless(np.linspace(0.0, 1.0, 200)[:, None])).omega.shape == "neutral"
+    assert screen(noiseless(np.ones((5, 1)))).curve.area == 0.5
 
 
 def noiseless(means):
@@ -65,8 +65,8 @@ def test_noise_by_hand():
 @pytest.mark.parametrize("noise", [0.05, 0.1, 0.25, 0.5])
 def test_noise_is_measured_against_the_true_range(kind, noise):
     problem = SyntheticProblem(kind, 1000, noise * 10**0.5)
-    look = look_at(problem.estimate(range(1000), range(10)))
-    assert look.noise == pytest.approx(noise, rel=0.25)
+    screening = screen(problem.estimate(range(1000), range(10)))
+    assert screening.noise == pytest.approx(noise, rel=0.25)
 
 
 def test_equation_411_is_large_without_any_noise():

@@ -1,4 +1,4 @@
-"""Screening after a rough look: by hand, and that what it keeps is right, whatever the truth."""
+"""Screening: by hand, and that what it keeps is right, whatever the truth."""
 
 import numpy as np
 import pytest
@@ -149,7 +149,9 @@ def test_more_than_the_front_can_have_is_refused():
     rng = np.random.default_rng(0)
     means = np.concatenate((rng.uniform(0.0, 1.0, (5, 2)), rng.uniform(50.0, 90.0, (95, 2))))
     problem = NormalProblem(means, 0.5)
-    with pytest.raises(SpecError, match="at_least: 50 is not allowed: the first look shows that "):
+    with pytest.raises(
+        SpecError, match="at_least: 50 is not allowed: the screening stage shows that "
+    ):
         los(problem, at_least=50, replications=2)
     with pytest.raises(SpecError, match=r"the true front has at most .* designs"):
         auto(problem, evaluations=2000, at_least=50)

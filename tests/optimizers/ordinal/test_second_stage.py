@@ -1,4 +1,4 @@
-"""The second look of LOS, in rounds by the final rule, and the final rules themselves."""
+"""The second stage of LOS, in rounds by the final rule, and the final rules themselves."""
 
 import numpy as np
 import pytest
@@ -130,7 +130,7 @@ def test_a_budget_selects_what_the_final_rule_may_take():
 
 
 def test_a_second_look_finds_the_best_more_often_than_equal_shares_of_it():
-    """Means 0 to 49, noise of 40: a rough look that selects all tells little."""
+    """Means 0 to 49, noise of 40: a screening stage that selects all tells little."""
     found = {"rounds": 0, "equal": 0}
     for seed in range(60):
         problem = NormalProblem(np.arange(50.0), 40.0, seed)

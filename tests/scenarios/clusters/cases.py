@@ -4,7 +4,7 @@ from cloudarena.scenarios.clusters import ClustersScenario
 
 
 def fixed(value):
-    """A law that always gives this value."""
+    """A distribution that always gives this value."""
     return {"kind": "gamma", "mean": value, "cv": 0}
 
 
@@ -31,7 +31,7 @@ def generated(**keys):
     """Three classes of random batches on few VMs."""
     workload = {"source": "generated", "batches": 12, "horizon_s": 120, "regime_s": 30}
     workload |= keys.pop("workload", {})
-    laws = (
+    distributions = (
         {"kind": "gamma", "mean": 2.0, "cv": 0.5},
         {"kind": "log-normal", "mean": 1.0, "cv": 0.4},
         {"kind": "empirical", "values": [0.5, 1.0, 3.0]},
@@ -41,8 +41,8 @@ def generated(**keys):
             "scenario": "clusters",
             "vms": 7,
             "classes": [
-                {"name": name, "seconds": law, "memory_mb": law}
-                for name, law in zip("abc", laws, strict=True)
+                {"name": name, "seconds": distribution, "memory_mb": distribution}
+                for name, distribution in zip("abc", distributions, strict=True)
             ],
             "workload": workload,
             "stage_s": 15,

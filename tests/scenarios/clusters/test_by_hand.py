@@ -24,6 +24,7 @@ def test_one_batch_is_the_formula():
         "tasks": 18,
         "throughput_per_s": 1.5,
         "makespan_s": 12,
+        "cost_usd": pytest.approx(4 * 12 / 3600 * 0.096),
         "backlog_mean_tasks": 5,
         "memory_mb": 25,
         "utilisation": 0.5,

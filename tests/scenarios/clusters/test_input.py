@@ -14,7 +14,9 @@ from cloudarena import catalogue, simulate
 from cloudarena.base.errors import CloudarenaError, PolicyError, SpecError
 from cloudarena.scenarios.clusters import UNTIL_DONE, ClustersScenario
 from cloudarena.scenarios.clusters.policies.model.stages import similarities
+from cloudarena.scenarios.clusters.policies.model.study import Shares
 from cloudarena.workloads.clusters.batches import generate_batches
+from cloudarena.workloads.clusters.inline import Inline
 
 from .cases import clusters, fixed, generated, play
 
@@ -117,24 +119,26 @@ def test_generated_batches_have_the_work_that_was_asked_for(variance):
 
 
 def test_high_variance_is_less_alike_than_low():
-    def likeness(variance):
+    def similarity(variance):
         batches = generate_batches(160, 3600, 64_800, np.ones(7), variance, 600, 0.25, seed=1)
         return similarities(batches.tasks[:80], batches.tasks[80:]).mean()
 
-    assert likeness("low") > 0.95
-    assert likeness("high") < 0.7
+    assert similarity("low") > 0.95
+    assert similarity("high") < 0.7
 
 
 @pytest.mark.parametrize(
-    ("law", "cv"),
+    ("distribution", "cv"),
     [
         ({"kind": "gamma", "mean": 4, "cv": 0.5}, 0.5),
         ({"kind": "log-normal", "mean": 4, "cv": 0.5}, 0.5),
         ({"kind": "empirical", "values": [2, 6]}, 0.5),
     ],
 )
-def test_laws_have_their_mean_and_variation(law, cv):
-    scenario = package.load(spec(classes=[{"name": "a", "seconds": law, "memory_mb": fixed(1)}]))
+def test_laws_have_their_mean_and_variation(distribution, cv):
+    scenario = package.load(
+        spec(classes=[{"name": "a", "seconds": distribution, "memory_mb": fixed(1)}])
+    )
     one = scenario.classes[0].seconds
     factors = one.factors(np.random.default_rng(1), 20_000)
     assert one.mean == 4
@@ -159,7 +163,7 @@ def test_batches_from_a_file(tmp_path):
     path.write_text("time_s,class,tasks\n0,a,3\n0,b,4\n5,b,1\n")
     base = clusters([(0, [1, 1])]).model_dump(mode="json")
     scenario = package.load({**base, "workload": {"source": "file", "path": str(path)}})
-    batches = scenario.load_batches(0)
+    batches = scenario.load_workload(0)
     assert batches.times.tolist() == [0, 5]
     assert batches.tasks.tolist() == [[3, 4], [0, 1]]
 
@@ -288,10 +292,14 @@ def test_the_catalogue_has_the_promised_entries():
 
 def test_task_times_are_drawn_by_the_name_of_a_class():
     """Classes in another order, with one more among them, take the same times."""
-    laws = {name: {"kind": "gamma", "mean": 1 + k, "cv": 0.5} for k, name in enumerate("abc")}
+    distributions = {
+        name: {"kind": "gamma", "mean": 1 + k, "cv": 0.5} for k, name in enumerate("abc")
+    }
 
     def drawn(names):
-        classes = [{"name": n, "seconds": laws[n], "memory_mb": laws[n]} for n in names]
+        classes = [
+            {"name": n, "seconds": distributions[n], "memory_mb": distributions[n]} for n in names
+        ]
         batches = [{"time_s": t, "tasks": [1] * len(names)} for t in range(5)]
         workload = {"source": "inline", "batches": batches}
         spec = {"scenario": "clusters", "vms": 4, "classes": classes, "workload": workload}
@@ -310,7 +318,7 @@ def test_task_times_are_drawn_by_the_name_of_a_class():
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ("0,a,1,5,0\n0,a,3,5,0\n", "line 3: class: 'a' stands twice for decision 0"),
+        ("0,a,1,5,0\n0,a,3,5,0\n", "line 3: class: 'a' is a duplicate for decision 0"),
         ("0,a,1,5,0\n", "decision 0 has no row for class 'b'"),
         ("0,a,1,5,0\n0,b,3,6,0\n", "line 3: length_s: 6 is not allowed: 5, as in the first row"),
         ("0,a,1,5,0\n0,b,3,5,1\n", "line 3: evaluations: 1 is not allowed: 0, as in the first"),
@@ -350,3 +358,17 @@ def test_the_kernels_are_those_of_the_thesis(name):
         "k-nearest-neighbours", "hash", "dynamic-programming",
     }  # fmt: skip
     assert sorted(classes, key=classes.get)[-2:] == ["dynamic-programming", "k-nearest-neighbours"]
+
+
+def test_the_number_of_tasks_is_a_key():
+    """Each batch and class has its part, in whole numbers."""
+    batches = [{"time_s": 0, "tasks": [30, 10]}, {"time_s": 5, "tasks": [0, 5]}]
+    workload = Inline(source="inline", batches=batches)
+    assert workload.arrivals(0).tasks.tolist() == [[30, 10], [0, 5]]
+    more = Inline(source="inline", batches=batches, total_tasks=100).arrivals(0).tasks
+    assert more.tolist() == [[67, 22], [0, 11]]
+    shares = {"vms": 5, "tasks": [30, 10], "seconds": [1, 2], "memory": [1, 1]}
+    twice = Shares(**shares, total_tasks=80)
+    assert twice.scaled_tasks == (60.0, 20.0)
+    assert twice.spec_of((3, 2))["workload"]["batches"][0]["tasks"] == [60, 20]
+    assert Shares(**shares).scaled_tasks == (30.0, 10.0)

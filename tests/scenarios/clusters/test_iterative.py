@@ -176,6 +176,17 @@ def test_the_knee_looks_at_memory_too():
     assert memory["knee"] < memory["max_throughput"]
 
 
+def test_memory_is_an_objective_within_a_tenth_of_the_shortest_makespan():
+    scenario = clusters([(0, [40, 40])], (1, 1), (1, 50), vms=24)
+    found = {}
+    for rule in ("max_throughput", "min_memory"):
+        policy = f"iterative-monte-carlo:replications=20:rule={rule}"
+        found[rule] = cloudarena.simulate(scenario, policy).metrics
+    short, small = found["max_throughput"], found["min_memory"]
+    assert small["memory_mb"] < short["memory_mb"]
+    assert short["makespan_s"] < small["makespan_s"] <= 1.1 * short["makespan_s"] + 1e-9
+
+
 def test_the_makespan_of_mean_times_may_be_taken_instead():
     plans = {}
     for estimator in ("mean_of_max", "plug_in"):

@@ -25,7 +25,7 @@ def timeline(*mixes):
     return Timeline(np.arange(len(mixes)) + 0.5, np.array(mixes, float))
 
 
-def test_the_likeness_is_the_cosine():
+def test_the_similarity_is_the_cosine():
     assert similarities([3, 4], [4, 3]) == pytest.approx(24 / 25)
     assert similarities([A, A, HALF], [A, B, A]).tolist() == pytest.approx([1, 0, 0.5**0.5])
     assert similarities([1, 2, 3], [10, 20, 30]) == pytest.approx(1)

@@ -16,7 +16,7 @@ def function(seconds: float = 1.0, rate: float = 1.0, **changes: Any) -> dict[st
     Its containers start at once, and cold starts claim no CPU.
     """
     image = {
-        "execution": {"law": "constant", "seconds": seconds},
+        "execution": {"distribution": "constant", "seconds": seconds},
         "use": {"cpu": 0.25},
         **changes.pop("image", {}),
     }

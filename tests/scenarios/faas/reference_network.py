@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cloudarena.engine.hashing import make_key, uniform
-from cloudarena.scenarios.faas.build.network import build_ground
+from cloudarena.scenarios.faas.build.network import build_infrastructure
 from cloudarena.scenarios.faas.kernel.transfers import latency_key
 from cloudarena.workloads.faas.devices import DEVICES
 from cloudarena.workloads.faas.topology import draw_latency, find_routes
@@ -57,20 +57,39 @@ class NetworkReference(Reference):
 
     def __init__(self, scenario: Any, seed: int) -> None:
         super().__init__(scenario, seed)
-        self.topology = build_ground(scenario, seed).topology
+        self.topology = build_infrastructure(scenario, seed).topology
         self.nodes = [Node(DEVICES[name]) for name in self.topology.devices]
         self.flows: list[Flow] = []
+        self.capacity = self.topology.link_bytes_s.tolist()
         self.origin_key = make_key(seed, "origin")
         self.latency_key = make_key(seed, "latency")
 
     def events(self) -> list[tuple[float, int, int, Any]]:
         """Flows come first, the others in their kinds."""
-        share(self.flows, self.topology.link_bytes_s.tolist())
+        share(self.flows, self.capacity)
         events = super().events()
         for k, flow in enumerate(self.flows):
             time = self.now + flow.left / flow.rate
             events.append((time, 0, k, lambda f=flow: self.flow_done(f)))
         return events
+
+    def node_names(self) -> list[str]:
+        """The names of the nodes."""
+        return list(self.topology.names[: len(self.nodes)])
+
+    def change_link(self, ends: tuple[str, str], fails: bool) -> None:
+        """Next to nothing moves over a link that has failed."""
+        topology = self.topology
+        for begin, end in (ends, ends[::-1]):
+            vertex = topology.names.index(begin)
+            for hop in range(topology.hop_begin[vertex], topology.hop_begin[vertex + 1]):
+                link = int(topology.hop_link[hop])
+                if topology.names[topology.hop_to[hop]] == end and link >= 0:
+                    self.capacity[link] = 1e-3 if fails else float(topology.link_bytes_s[link])
+
+    def zone_of(self, node: Node) -> str:
+        """The zone of a node."""
+        return self.topology.zones[self.topology.zone[self.nodes.index(node)]]
 
     def traffic(self, node: Node) -> list[tuple[int, float]]:
         """The flows that begin or end at a node."""
@@ -153,7 +172,7 @@ class NetworkReference(Reference):
         source, target = (node, client) if answers else (client, node)
         routes = find_routes(self.topology, [source], [target])
         key = np.uint64(latency_key(self.latency_key, self.keys[f]))
-        latency = draw_latency(self.topology.laws, routes, 0, key, 2 * number + answers)
+        latency = draw_latency(self.topology.distributions, routes, 0, key, 2 * number + answers)
         number = self.requests.index(request)
         moves = lambda: self.move(source, target, size_kb * 1e3, request, f, then)  # noqa: E731
         self.timers.append(Timer(self.now + latency, 2, number, request, moves))
@@ -163,7 +182,7 @@ class NetworkReference(Reference):
         if not self.spec.network.requests:
             super().send(request, replica)
             return
-        request.replica, replica.idle_since = replica, None
+        request.replica, replica.ends = replica, None
         request.state = "requesting"
         replica.coming.append(request)
 

@@ -11,7 +11,7 @@ SEEDS = 12
 
 
 def queue(servers, **changes):
-    image = {"execution": {"law": "exponential", "mean_s": 1.0}}
+    image = {"execution": {"distribution": "exponential", "mean_s": 1.0}}
     requests = {"source": "poisson", "rate": 0.75 * servers}
     return scenario(
         function(image=image, workers=servers, requests=requests, **changes),

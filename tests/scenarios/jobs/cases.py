@@ -28,7 +28,7 @@ def machine_types(draw: Any) -> list[Spec]:
             "count": count,
             "cpu": draw(CPUS),
             "memory": draw(st.sampled_from([1, 1, 2, 0.6])),
-            "gpu": draw(st.sampled_from([0, 0, 2])),
+            "gpu": draw(st.sampled_from([0, 0, 2, 2, 1.5])),
             "speed": draw(SPEEDS),
         }
         for number, count in enumerate(draw(st.lists(st.integers(1, 2), min_size=1, max_size=3)))
@@ -43,7 +43,7 @@ def demands(draw: Any, machines: list[Spec]) -> Spec:
     if draw(st.booleans()):
         demand["memory"] = round(draw(SHARES) * home["memory"], 6)
     if home["gpu"] and draw(st.booleans()):
-        demand["gpu"] = draw(st.sampled_from([1, 2]))
+        demand["gpu"] = draw(st.sampled_from([1, home["gpu"], 0.6, 0.5, 0.3, 1.3]))
     if draw(st.integers(0, 9)) == 0:
         demand["cpu"] = 0  # a task that holds nothing, or memory alone
     return demand
@@ -99,7 +99,7 @@ def outages(draw: Any, machines: int) -> list[Spec]:
 
 
 @st.composite
-def specs(draw: Any, most_jobs: int = 6) -> Spec:
+def specs(draw: Any, most_jobs: int = 6, may_warm_up: bool = False) -> Spec:
     """Any small cluster and any small workload."""
     machines = draw(machine_types())
     spec = {
@@ -114,4 +114,8 @@ def specs(draw: Any, most_jobs: int = 6) -> Spec:
         rows = draw(outages(sum(kind["count"] for kind in machines)))
         if rows:
             spec["failures"] = {"outages": rows}
+    if may_warm_up and draw(st.booleans()):
+        submitted = [row["submit"] for row in spec["workload"]["jobs"]]
+        latest = max(submitted) - min(submitted)
+        spec["warmup_s"] = min(draw(st.sampled_from([0.5, 1, 2.25, 3.5, 6, latest])), latest)
     return spec

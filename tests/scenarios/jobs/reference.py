@@ -1,7 +1,7 @@
 """The jobs scenario once more, slow and obvious: lists, loops and whole numbers of a millionth.
 
 Written from the semantics, not from the kernel. Nothing is kept up to date: what is free of a
-machine is its capacity less what runs on it, summed anew whenever it is asked for.
+machine is its capacity less what runs on it, summed again whenever it is asked for.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Task:
     parents: list[int]
     children: list[int] = field(default_factory=list)
     ready: float | None = None
-    started: int = 0  # the lowest number that has never started
+    started: int = 0  # the lowest index that has never started
     lost: list[int] = field(default_factory=list)
     finished: int = 0
     first_start: float | None = None
@@ -48,7 +48,7 @@ class Task:
         return len(self.lost) + self.instances - self.started
 
     def next_instance(self) -> int:
-        """Lost ones before new ones, the lowest number first."""
+        """Lost ones before new ones, the lowest index first."""
         if self.lost:
             self.lost.sort()
             return self.lost.pop(0)
@@ -79,13 +79,14 @@ class Machine:
 
 
 class Attempt(NamedTuple):
-    """An instance on a machine, from its start to its end."""
+    """An instance on a machine, from its start to its end; what it holds of which GPU."""
 
     task: int
     instance: int
     machine: int
     start: float
     end: float
+    gpus: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass
@@ -120,7 +121,23 @@ class Cluster:
         """How many of the task's waiting instances could begin on a machine now."""
         if not self.machines[machine].up:
             return 0
-        return copies_in(self.free(machine), self.tasks[task])
+        it, free = self.tasks[task], self.free(machine)
+        gpus, count = self.free_gpus(machine), 0
+        while count < copies_in(free, it) and take_gpus(gpus, it.demand[3]) is not None:
+            count += 1
+        return count
+
+    def free_gpus(self, machine: int) -> list[int]:
+        """What is free of each GPU: 2.5 GPUs are two and a half one."""
+        left, gpus = self.machines[machine].capacity[3], []
+        while left > 0:
+            gpus.append(min(left, 10**6))
+            left -= 10**6
+        for run in self.running:
+            if run.machine == machine:
+                for gpu, amount in run.gpus:
+                    gpus[gpu] -= amount
+        return gpus
 
     def fits(self, task: int, machine: int) -> bool:
         return self.copies(task, machine) > 0
@@ -150,10 +167,32 @@ class Cluster:
         it, host = self.tasks[task], self.machines[machine]
         assert 1 <= count <= self.copies(task, machine)
         for _ in range(count):
+            gpus = take_gpus(self.free_gpus(machine), it.demand[3])
+            assert gpus is not None
             end = self.now + it.duration / host.speed
-            self.running.append(Attempt(task, it.next_instance(), machine, self.now, end))
+            self.running.append(Attempt(task, it.next_instance(), machine, self.now, end, gpus))
             host.starts += 1
         it.first_start = self.now if it.first_start is None else it.first_start
+
+
+def take_gpus(free: list[int], wanted: int) -> tuple[tuple[int, int], ...] | None:
+    """Takes whole GPUs, the first that are free, and a share of the fullest; None: no room."""
+    taken = []
+    for gpu, room in enumerate(free):
+        if wanted >= 10**6 and room == 10**6:
+            taken.append((gpu, 10**6))
+            free[gpu] -= 10**6
+            wanted -= 10**6
+    if wanted >= 10**6:
+        return None
+    if wanted > 0:
+        roomy = [gpu for gpu, room in enumerate(free) if room >= wanted]
+        if not roomy:
+            return None
+        fullest = min(roomy, key=lambda gpu: free[gpu])
+        taken.append((fullest, wanted))
+        free[fullest] -= wanted
+    return tuple(taken)
 
 
 def copies_in(free: Sizes, task: Task) -> int:
@@ -167,7 +206,7 @@ def copies_in(free: Sizes, task: Task) -> int:
 
 
 class Question(NamedTuple):
-    """What starts now?"""
+    """Says what starts now."""
 
     cluster: Cluster
     may_wait: bool
@@ -335,7 +374,9 @@ def steps(spec: dict[str, Any]) -> Generator[Question, Start | None, Outcome]:
                 cluster.begin(task, place, here)
             starts.append((now, task, machine, count))
         series.append(look(cluster, coming))
-    return Outcome(cluster, measure(cluster), starts, series, cluster.now)
+    return Outcome(
+        cluster, measure(cluster, spec.get("warmup_s", 0.0)), starts, series, cluster.now
+    )
 
 
 def look(cluster: Cluster, coming: list[Job]) -> dict[str, float]:
@@ -363,12 +404,16 @@ def shortest(cluster: Cluster, job: Job) -> float:
     return max(longest_path(cluster, task, lambda it: it.duration) for task in job.tasks) / speed
 
 
-def held_seconds(cluster: Cluster, r: int, machine: int | None = None) -> float:
-    """The integral over time of what is held of a resource, by what was lost as well."""
+def held_seconds(cluster: Cluster, r: int, machine: int | None = None, begin: float = 0.0) -> float:
+    """The integral over time of what is held of a resource, by what was lost as well.
+
+    With a warm-up, by the jobs that were submitted after it.
+    """
     return math.fsum(
         cluster.tasks[run.task].demand[r] * (run.end - run.start)
         for run in cluster.finished + cluster.lost
         if machine in (None, run.machine)
+        and cluster.jobs[cluster.tasks[run.task].job].submit >= begin
     )
 
 
@@ -410,43 +455,91 @@ def span(cluster: Cluster) -> float:
     return cluster.now
 
 
-def measure(cluster: Cluster) -> dict[str, float]:
-    """The metrics at the end, from what was written down."""
+class Span(NamedTuple):
+    """A time of a job, task or instance: when it was submitted and ended, and how long it was."""
+
+    submit: float
+    end: float
+    is_open: bool
+    length: float
+
+
+def counted(begin: float, spans: list[Span]) -> tuple[list[float], list[float]]:
+    """The lengths of what counts: what has ended, and what has not.
+
+    As many as were submitted after the warm-up: the longest of these and of what ended after it.
+    """
+    many = sum(one.submit >= begin for one in spans)
+    here = [
+        one for one in spans if begin == 0 or one.submit >= begin or one.is_open or one.end > begin
+    ]
+    here.sort(key=lambda one: (one.is_open, one.length), reverse=True)
+    here = here[:many]
+    return [s.length for s in here if not s.is_open], [s.length for s in here if s.is_open]
+
+
+def measure(cluster: Cluster, begin: float = 0.0) -> dict[str, float]:
+    """The metrics at the end, from what was written down; before ``begin`` nothing counts."""
     end = cluster.now
     left = [job for job in cluster.jobs if job.finish is None]
-    spent, waits, slow, bounded = ([], []), ([], []), ([], []), ([], [])
+    spent, waits, slow, bounded = [], [], [], []
     for job in cluster.jobs:
         open_ended = job.finish is None
-        time = (end if open_ended else job.finish) - job.submit
+        until = end if open_ended else job.finish
+        time = until - job.submit
         best = shortest(cluster, job)
-        spent[open_ended].append(time)
-        slow[open_ended].append(max(1, time / best) if open_ended else time / best)
-        bounded[open_ended].append(max(1, time / max(10, best)))
+        of = (job.submit, until, open_ended)
+        spent.append(Span(*of, time))
+        slow.append(Span(*of, max(1, time / best) if open_ended else time / best))
+        bounded.append(Span(*of, max(1, time / max(10, best))))
         started = [t.first_start for t in map(cluster.tasks.__getitem__, job.tasks)
                    if t.first_start is not None]  # fmt: skip
-        waits[not started].append(min(started, default=end) - job.submit)
-    in_system, in_system_slow, from_start, from_start_slow = ([], []), ([], []), ([], []), ([], [])
+        first = min(started, default=end)
+        waits.append(Span(job.submit, first, not started, first - job.submit))
+    in_system, in_system_slow, from_start, from_start_slow = [], [], [], []
     for task in cluster.tasks:
         open_ended = task.finish is None
         until = end if open_ended else task.finish
         submit = cluster.jobs[task.job].submit
         begun = until if task.first_start is None else task.first_start
-        in_system[open_ended].append(until - submit)
-        in_system_slow[open_ended].append((until - submit) / task.duration)
-        from_start[open_ended].append(until - begun)
-        from_start_slow[open_ended].append((until - begun) / task.duration)
-    waited = [run.start - cluster.tasks[run.task].ready for run in cluster.finished]
-    waiting = [end - t.ready for t in cluster.tasks if t.ready is not None
-               for _ in range(t.waiting())]  # fmt: skip
+        of = (submit, until, open_ended)
+        in_system.append(Span(*of, until - submit))
+        in_system_slow.append(Span(*of, (until - submit) / task.duration))
+        from_start.append(Span(*of, until - begun))
+        from_start_slow.append(Span(*of, (until - begun) / task.duration))
+
+    def submitted(task: Task) -> float:
+        return cluster.jobs[task.job].submit
+
+    instances = [
+        Span(submitted(task), run.start, False, run.start - task.ready)
+        for run in cluster.finished + cluster.running
+        for task in [cluster.tasks[run.task]]
+    ]
+    instances += [Span(submitted(t), end, True, end - t.ready) for t in cluster.tasks
+                  if t.ready is not None for _ in range(t.waiting())]  # fmt: skip
+    waits, spent, slow, bounded, instances = (
+        counted(begin, spans) for spans in (waits, spent, slow, bounded, instances)
+    )
+    in_system, in_system_slow, from_start, from_start_slow = (
+        counted(begin, spans) for spans in (in_system, in_system_slow, from_start, from_start_slow)
+    )
     squares = math.fsum(value**2 for value in slow[0])
     total = [sum(machine.capacity[r] for machine in cluster.machines) for r in range(4)]
+    jobs = [job for job in cluster.jobs if job.submit >= begin]
+    jobs_left = [job for job in jobs if job.finish is None]
+    seconds = max(0.0, span(cluster) - begin)
+    lost = [run for run in cluster.lost if run.end > begin or begin == 0]
     return {
-        "unserved_share": len(left) / len(cluster.jobs),
-        "jobs": len(cluster.jobs),
-        "jobs_finished": len(cluster.jobs) - len(left),
-        "instances": sum(task.instances for task in cluster.tasks),
-        "instances_finished": len(cluster.finished),
-        "makespan_s": Bound(end) if left else max(job.finish for job in cluster.jobs),
+        "unserved_share": len(left) / (len(jobs) + len(left) - len(jobs_left)),
+        "jobs": len(jobs),
+        "jobs_finished": len(jobs) - len(jobs_left),
+        "instances": sum(task.instances for task in cluster.tasks if submitted(task) >= begin),
+        "instances_finished": sum(
+            submitted(cluster.tasks[run.task]) >= begin for run in cluster.finished
+        ),
+        "makespan_s": Bound(seconds) if left else seconds,
+        "cost_usd": Bound(0.0) if left else 0.0,  # machines without a price
         "wait_mean_s": mean(*waits),
         "wait_p50_s": quantile_of(*waits, 0.5),
         "wait_p95_s": quantile_of(*waits, 0.95),
@@ -458,14 +551,14 @@ def measure(cluster: Cluster) -> dict[str, float]:
         "bounded_slowdown_p95": quantile_of(*bounded, 0.95),
         "fairness_jain": math.nan if left else math.fsum(slow[0]) ** 2 / (len(slow[0]) * squares),
         **{
-            f"mean_{name}_utilisation": held_seconds(cluster, r) / (total[r] * span(cluster))
-            if total[r] and span(cluster)
+            f"mean_{name}_utilisation": held_seconds(cluster, r, begin=begin) / (total[r] * seconds)
+            if total[r] and seconds
             else 0.0
             for r, name in enumerate(RESOURCES)
         },
-        "lost_instances": len(cluster.lost),
-        "lost_work_s": math.fsum(run.end - run.start for run in cluster.lost),
-        "instance_wait_mean_s": mean(waited, waiting),
+        "lost_instances": len(lost),
+        "lost_work_s": math.fsum(run.end - run.start for run in lost),
+        "instance_wait_mean_s": mean(*instances),
         "task_completion_mean_s": mean(*in_system),
         "task_slowdown_mean": mean(*in_system_slow),
         "task_completion_from_first_start_s": mean(*from_start),

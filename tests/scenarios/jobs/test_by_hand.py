@@ -400,7 +400,7 @@ def test_lost_instances_start_again_in_order_of_their_numbers_and_may_be_lost_ag
 
 def test_what_is_lost_again_keeps_its_place_before_what_still_waits() -> None:
     # 0 to 3 start on machine 0, which fails for good at 1: 0 goes to machine 1, 1 to machine 2.
-    # Machine 2 is down from 2 to 3: 1 is lost once more, and is still the lowest number then.
+    # Machine 2 is down from 2 to 3: 1 is lost once more, and is still the lowest index then.
     machines = [{"cpu": 4}, {"cpu": 1}, {"cpu": 1}]
     rows = [outage(0, 1), outage(2, 2, 3)]
     result = play(cluster(job(task(instances=4)), machines=machines, outages=rows))

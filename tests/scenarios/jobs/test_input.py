@@ -53,8 +53,11 @@ ONE = cluster(job(task()))
         (cluster(job()), r"jobs\[0\].tasks: .*at least 1 entries"),
         (cluster(), r"workload.jobs: .*at least 1 entries"),
         (cluster(job(task(parents=["x"]))), "'x' is not allowed: one of task-1"),
-        (cluster(job(task(name="a"), task(name="a"))), "name: 'a' is not allowed: it stands twice"),
-        (cluster(job(task(name="task-2"), task())), "'task-2' is not allowed: it stands twice"),
+        (
+            cluster(job(task(name="a"), task(name="a"))),
+            "name: 'a' is not allowed: it is a duplicate",
+        ),
+        (cluster(job(task(name="task-2"), task())), "'task-2' is not allowed: it is a duplicate"),
         (cluster(job(task(parents=["task-1"]))), "wait for each other in a circle: task-1"),
         (
             cluster(job(task(parents=["task-2"]), task(parents=["task-1"]))),
@@ -191,7 +194,8 @@ def test_a_bad_file_of_outages_is_named(tmp_path: Path, text: str, words: str) -
 NEEDS_ESTIMATES = (
     "sjf", "ljf", "critical-path", "tetris", "easy-backfilling", "conservative-backfilling",
     "olb", "met", "mct", "min-min", "max-min", "duplex", "sufferage", "ga", "sa", "gsa", "tabu",
-    "a-star",
+    "a-star", "ranked-fcfs", "ranked-sjf", "smallest-area", "f1", "f2", "f3", "f4", "wfp3", "uni",
+    "linear",
 )  # fmt: skip
 
 
@@ -368,7 +372,7 @@ def test_a_task_has_one_number_in_decisions_tables_replay_and_messages(tmp_path:
 
 def test_two_jobs_of_one_name_are_refused() -> None:
     spec = cluster(job(task(3), name="x"), job(task(5), name="x"), cpu=1)
-    with pytest.raises(SpecError, match=r"jobs\[1\]\.name: 'x' is not allowed: it stands twice"):
+    with pytest.raises(SpecError, match=r"jobs\[1\]\.name: 'x' is not allowed: it is a duplicate"):
         play(spec)
 
 

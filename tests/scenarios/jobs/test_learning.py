@@ -14,11 +14,19 @@ from hypothesis import strategies as st
 
 import cloudarena
 from cloudarena.base.errors import SpecError
-from cloudarena.learn.env import CloudEnv
+from cloudarena.learn import env as environments
 from cloudarena.scenarios.jobs import KIND
 
 from .cases import Spec, specs
 from .clusters import cluster, job, outage, places, task
+
+
+class CloudEnv(environments.CloudEnv):
+    """With the flat observation, which this file is about."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, observation="flat", **named)
+
 
 REWARDS = (
     "makespan_s",
@@ -69,7 +77,11 @@ def test_rewards_sum_to_minus_the_metric(reward: str, seed: int) -> None:
 
 
 @settings(max_examples=30)
-@given(spec=specs(most_jobs=4), reward=st.sampled_from(REWARDS), seed=st.integers(0, 9))
+@given(
+    spec=specs(most_jobs=4, may_warm_up=True),
+    reward=st.sampled_from(REWARDS),
+    seed=st.integers(0, 9),
+)
 def test_rewards_sum_to_minus_the_metric_of_any_run(spec: Spec, reward: str, seed: int) -> None:
     rewards, info = episode(CloudEnv(spec, reward=reward), seed)
     if info["metrics"]["jobs_finished"] == info["metrics"]["jobs"]:
@@ -112,7 +124,7 @@ def test_the_mask_is_what_fits_and_waiting_where_it_is_allowed() -> None:
 
 
 @settings(max_examples=20)
-@given(spec=specs(most_jobs=4), seed=st.integers(0, 9))
+@given(spec=specs(most_jobs=4, may_warm_up=True), seed=st.integers(0, 9))
 def test_the_mask_says_what_the_run_allows(spec: Spec, seed: int) -> None:
     env = CloudEnv(spec)
     rng = np.random.default_rng(seed)
@@ -232,8 +244,9 @@ def test_every_metric_with_a_direction_can_be_earned(reward: str, seed: int) -> 
 def test_to_leave_work_undone_earns_less_than_any_work(reward: str) -> None:
     # Machine 1 is gone for good at once, so that a policy may wait, and the run ends at once.
     sizes = {"memory": 0.5, "disk": 0.5, "gpu": 0.5}
+    machine = {"cpu": 1, "gpu": 1, "count": 2, "price": {"hour_usd": 1.0}}
     spec = cluster(job(task(10, instances=3, **sizes)), job(task(20)), outages=[outage(1, 0)],
-                   machines=[{"cpu": 1, "gpu": 1, "count": 2}])  # fmt: skip
+                   machines=[machine])  # fmt: skip
     env = CloudEnv(spec, reward=reward)
     earned = {}
     for name in ("lazy", "busy"):

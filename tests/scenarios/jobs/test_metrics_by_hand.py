@@ -31,6 +31,7 @@ def test_metrics_of_two_jobs() -> None:
         "instances": 5,
         "instances_finished": 5,
         "makespan_s": 12,
+        "cost_usd": 0,
         "wait_mean_s": (0 + 2) / 2,  # the first start of A at 0, of B at 4
         "wait_p50_s": 1,
         "wait_p95_s": 1.9,

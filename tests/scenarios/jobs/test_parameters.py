@@ -12,13 +12,14 @@ from cloudarena.scenarios.jobs import POLICIES
 
 from .clusters import Spec, cluster, column, job, places, play, starts, task
 
-SEEDS = range(60)
+SEEDS = range(48)
 
 
 def first_choices(spec: Spec, policy: str, name: str) -> Counter[int]:
     """How often each task or machine is the first choice."""
+    scenario = cloudarena.load(spec)
     return Counter(
-        cloudarena.simulate(spec, policy, seed).tables["decisions"][name][0].as_py()
+        cloudarena.simulate(scenario, policy, seed).tables["decisions"][name][0].as_py()
         for seed in SEEDS
     )
 
@@ -37,7 +38,7 @@ def test_any_of_the_machines_that_are_equally_good(policy: str, cpus: tuple[floa
     assert first_choices(spec, f"{policy}:ties=first", "machine") == {1: len(SEEDS)}
     found = first_choices(spec, f"{policy}:ties=random", "machine")
     assert set(found) == {1, 2, 3}
-    assert min(found.values()) >= 8  # of 60: fewer of one has a chance of 1 in 9,000
+    assert min(found.values()) >= 5  # of 48: fewer of one has a chance of 1 in 6,000
 
 
 @pytest.mark.parametrize("policy", ["drf", "drf-users"])
@@ -46,7 +47,7 @@ def test_any_of_the_tasks_whose_owners_hold_as_little(policy: str) -> None:
     assert first_choices(cluster(*jobs, cpu=1), policy, "task_index") == {0: len(SEEDS)}
     found = first_choices(cluster(*jobs, cpu=1), f"{policy}:ties=random", "task_index")
     assert set(found) == {0, 1, 2}
-    assert min(found.values()) >= 8
+    assert min(found.values()) >= 5
 
 
 @pytest.mark.parametrize("policy", ["best-fit", "worst-fit", "tetris", "drf", "drf-users"])

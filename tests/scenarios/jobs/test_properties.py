@@ -26,7 +26,7 @@ from .reference import RESOURCES, Cluster
 
 BUILT_IN = list(POLICIES)
 COMPILED = POLICIES.array_names()
-LAWS = st.builds(
+FAILURES = st.builds(
     lambda up, down, shape: {"mtbf_s": up, "mttr_s": down, "shape": shape},
     st.sampled_from([20, 100]),
     st.sampled_from([0.5, 5, 30]),
@@ -36,10 +36,10 @@ LAWS = st.builds(
 
 @st.composite
 def any_specs(draw: Any) -> Spec:
-    """Outages by a list, by a law, or none."""
+    """Outages by a list, by a distribution, or none."""
     spec = draw(specs(most_jobs=4))
     if draw(st.integers(0, 2)) == 0:
-        spec["failures"] = draw(LAWS)
+        spec["failures"] = draw(FAILURES)
     return spec
 
 
@@ -253,6 +253,7 @@ def test_a_run_repeats_itself_stepped_and_compiled(spec: Spec, name: str, seed: 
     compiled = cloudarena.simulate(spec, name, seed)
     run = cloudarena.load(spec).start(seed)
     built_in = POLICIES.resolve(name)
+    run.prepare(built_in)  # who is asked early is so from the first decision on
     while (decision := run.decision) is not None:
         run.apply(built_in(decision))
     stepped = run.result()

@@ -94,3 +94,24 @@ def test_a_policy_cannot_wait_for_ever_where_machines_come_and_go() -> None:
     assert asked > 1000
     with pytest.raises(InvalidAction, match="to start nothing is not allowed"):
         cloudarena.simulate(spec, lambda decision: None, record="none")
+
+
+@pytest.mark.parametrize("name", [one.name for one in KIND.metrics if one.better is not None])
+def test_each_job_that_is_left_costs_every_reward(name: str) -> None:
+    """Makespans and quantiles were the same for one job left of ten and for all of them left."""
+    jobs = [job(task(10)) for _ in range(10)]
+    spec = cloudarena.load(cluster(*jobs, cpu=1, count=2, outages=[outage(1, 0)]))
+    earned = []
+    for finished in (0, 1, 5, 9, 10):
+        run = spec.start()
+        for number in range(finished):
+            run.apply((number, 0))
+        if run.decision is not None:
+            run.apply(None)
+        assert run.decision is None
+        assert run.metrics()["jobs_finished"] == finished
+        earned.append(KIND.metric[name].earned(run))
+    if name in ("lost_instances", "lost_work_s") or earned != [0.0] * 5:
+        assert earned == sorted(earned)
+        assert earned[0] < earned[1]
+        assert name.endswith("utilisation") or len(set(earned)) == 5

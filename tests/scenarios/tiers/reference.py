@@ -62,7 +62,7 @@ class Service:
                 for _ in range(kind.start):
                     self.rent(number, size, 0.0)
 
-    def law(self, number, visit):
+    def distribution(self, number, visit):
         spec, key = self.scenario, self.keys["service"]
         if spec.service == "deterministic":
             return 1.0
@@ -184,7 +184,7 @@ class Service:
 
     def serve(self, vm):
         number = vm.queue[0]
-        work = self.law(number, self.requests[number].visits)
+        work = self.distribution(number, self.requests[number].visits)
         heapq.heappush(self.events, (self.now + work / vm.rate, SERVED, vm.number))
 
     def leave(self, vm):

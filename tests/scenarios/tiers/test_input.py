@@ -26,10 +26,10 @@ def test_rates_from_a_file(tmp_path):
     path = tmp_path / "rates.csv"
     path.write_text("time_s,rate\n0,2\n3,5\n")
     scenario = service(arrivals={"source": "series", "path": str(path), "scale": 2}, duration_s=5)
-    assert scenario.rates(0).tolist() == [4.0, 4.0, 4.0, 10.0, 10.0]
+    assert scenario.load_workload(0).tolist() == [4.0, 4.0, 4.0, 10.0, 10.0]
     path.write_text("time_s,rate\n1,2\n")
     with pytest.raises(TraceError, match=r"line 2: time_s: 1.0 is not allowed: from 0 on, rising"):
-        scenario.rates(0)
+        scenario.load_workload(0)
 
 
 def test_a_spec_is_validated_without_numba_and_arrow():
@@ -52,7 +52,7 @@ DIRECTED = [metric.name for metric in cloudarena.load("tiers/toy").kind.metrics 
 def test_every_metric_with_a_direction_is_a_reward(name):
     """Rewards are finite, and sum to the metric where nobody was blocked."""
     scenario = service(duration_s=300, arrivals={"source": "constant", "rate": 5.0})
-    env = CloudEnv(scenario, reward=name)
+    env = CloudEnv(scenario, reward=name, observation="flat")
     env.reset(seed=1)
     total, ended = 0.0, False
     while not ended:

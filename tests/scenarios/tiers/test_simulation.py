@@ -90,6 +90,15 @@ def test_the_warm_up_is_not_counted(start):
     assert metrics["response_mean_s"] == pytest.approx((4.5 + 2.0) / 2)
 
 
+def test_who_is_blocked_in_the_warm_up_is_unserved(start):
+    """Its rent counts, so who saved it there by renting little would lead with nothing undone."""
+    run = start([0.0, 1.0, 2.0, 35.0], rate=0.1, room=1, warmup_s=30)
+    run.play(lambda decision: None)
+    metrics = run.metrics()
+    assert (metrics["arrived"], metrics["served"], metrics["blocked"]) == (1, 1, 0)
+    assert metrics["unserved_share"] == pytest.approx(2 / 4)
+
+
 @pytest.mark.parametrize(
     ("sla", "kept"),
     [
@@ -155,6 +164,33 @@ def test_nothing_served_is_not_a_response_time_of_nothing(start):
     assert np.isnan(table["response_quantile_s"][0])
 
 
+def test_periods_have_the_response_that_the_model_predicts_beside_the_measured_one():
+    """Of an M/M/1 queue in the long run that is 1 / (service rate - arrival rate)."""
+    spec = {
+        "scenario": "tiers",
+        "duration_s": 40_000,
+        "period_s": 20_000,
+        "arrivals": {"source": "constant", "rate": 3},
+        "tiers": [
+            {"name": "web", "room": 10_000, "fat": {"rate": 5, "max": 1, "start": 1},
+             "thin": {"rate": 1, "max": 1, "start": 0}}
+        ],
+    }  # fmt: skip
+    tables = cloudarena.simulate(spec, "static", seed=1).tables
+    for row in tables["periods"].to_pylist():
+        assert row["response_predicted_s"] == pytest.approx(1.0 / (5.0 - row["rate"]), rel=1e-6)
+        assert row["response_mean_s"] == pytest.approx(row["response_predicted_s"], rel=0.1)
+    assert tables["tiers"]["time_s"].to_pylist() == [0.0, 20_000.0]
+
+
+def test_a_period_in_which_nobody_came_has_no_prediction(start):
+    run = start([15.0], rate=1.0)
+    run.play(lambda decision: None)
+    predicted = run.result().tables["periods"]["response_predicted_s"].to_pylist()
+    assert np.isnan(predicted[0])
+    assert predicted[1] > 0.0
+
+
 def test_nobody_came(start):
     run = start([], rate=1.0)
     run.play(lambda decision: None)
@@ -203,12 +239,23 @@ def test_what_is_not_allowed_changes_nothing(action, words):
     assert run.counts.tolist() == counts
 
 
+def test_the_length_of_a_wave_has_an_old_name_too():
+    wave = {"source": "sine", "mean": 4, "amplitude": 0.5}
+    old = service(arrivals={**wave, "cycle_s": 900})
+    assert old == service(arrivals={**wave, "period_s": 900})
+    assert "cycle_s" not in old.to_yaml()
+
+
 @pytest.mark.parametrize(
     ("others", "words"),
     [
         ({"routing": {"forward": [0.8]}}, "routing.forward: .* 2 shares"),
         ({"warmup_s": 3600}, "warmup_s: 3600 is not allowed: less than duration_s"),
         ({"period_s": 1e-9}, "period_s: 1e-09 is not allowed: at most 1,000,000 periods"),
+        (
+            {"arrivals": {"source": "sine", "mean": 4, "cycle_s": 9, "period_s": 9}},
+            "arrivals: unknown key 'cycle_s'. Allowed: .*period_s",
+        ),
         (
             {"arrivals": {"source": "bursts", "base": 4, "burst": 9, "every_s": 1e-9}},
             "arrivals.every_s: 1e-09 is not allowed: at least 1",
@@ -247,7 +294,7 @@ def test_metrics_and_tables_have_their_names():
 
 
 def test_gymnasium_takes_back_what_is_too_much():
-    env = CloudEnv(service(max_fat=2, max_thin=2, duration_s=180))
+    env = CloudEnv(service(max_fat=2, max_thin=2, duration_s=180), observation="flat")
     observation, _ = env.reset(seed=0)
     assert observation.shape == (4 + 6 * 3,)
     env.step(np.array([1, 1, 2, 4, 1, 0]))
@@ -267,6 +314,6 @@ def test_two_policies_serve_the_same_requests():
 
 
 def test_the_rules_of_the_kernel_are_plain_numbers():
-    """Numba finds the type of anything else anew at every call, which takes longer than a step."""
+    """Numba finds the type of anything else again at every call, which takes longer than a step."""
     rules = cloudarena.load("tiers/toy").start(0).world.rules
     assert {type(value) for value in rules} <= {bool, int, float, np.uint64}

@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from cloudarena import simulate
-
-from .theory import LOADS, compare, service
+from cloudarena.reproduce.queues import LOADS, compare, service
 
 
 def agrees(comparisons):

@@ -89,7 +89,7 @@ def inline(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def write_files(rows: list[dict[str, Any]], folder: Path, form: str) -> dict[str, Any]:
-    """The workload as a vmtable and readings, in the neutral form."""
+    """The workload as a vmtable and readings, in the canonical format."""
     vmtable = {
         "vmid": [row["id"] for row in rows],
         "subscriptionid": [f"s{number % 3}" for number in range(len(rows))],

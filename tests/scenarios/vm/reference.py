@@ -1,7 +1,7 @@
 """The vm scenario once more, slow and obvious: tick by tick, VM by VM, in plain Python.
 
 Written from the fact sheet and the issue, not from the kernel. Nothing is kept up to date: what a
-machine holds and uses is summed anew from the VMs on it whenever it is asked for. Cores, memory
+machine holds and uses is summed again from the VMs on it whenever it is asked for. Cores, memory
 and readings are decimals, so every comparison with a limit is exact; watts are floats.
 """
 
@@ -112,7 +112,7 @@ class Machine:
 
 
 class Question(NamedTuple):
-    """Where does this VM go?"""
+    """Says where a VM goes."""
 
     tick: int
     vm: Vm
@@ -291,6 +291,10 @@ def measure(
     unserved = float(
         len(outcomes) - outcomes.count("completed") - outcomes.count("running")
     ) + math.fsum(lost_by_choice(vm, spec.ticks) for vm in vms if vm.outcome == "running")
+    placed = [vm for vm in vms if vm.machine is not None]
+    boot_waits = [vm.start - vm.created - vm.delay for vm in placed]
+    waited = sum(vm.delay for vm in vms) + sum(boot_waits)
+    slowdowns = [1 + (vm.start - vm.created) / vm.lifetime for vm in placed]
     return {
         "unserved_share": unserved / len(outcomes) if outcomes else 0.0,
         "requests": len(outcomes),
@@ -304,16 +308,21 @@ def measure(
         "energy_kwh": energy,
         "energy_kwh_per_core_hour_served": energy / served_h if served_h else math.nan,
         "energy_cost_usd": cost,
+        "cost_usd": cost,  # machines without a price
         "income_usd": income,
         "profit_usd": income - cost,
         "oversubscribed_machine_ticks": sum(m.oversubscribed_ticks for m in machines),
         "overloaded_machine_ticks": sum(m.overloaded_ticks for m in machines),
         "delay_ticks": sum(vm.delay for vm in vms),
+        "wait_ticks_mean": waited / max(1, len(outcomes)),
+        "slowdown_mean": sum(slowdowns) / len(slowdowns) if slowdowns else math.nan,
         "mean_cpu_utilisation": math.fsum(row["used_cores"] for row in series) / all_core_ticks,
         "mean_cpu_demand": math.fsum(row["demanded_cores"] for row in series) / all_core_ticks,
         "empty_machines_mean": sum(m.empty_ticks for m in machines) / spec.ticks,
         "stranded_cores_share": math.fsum(row["stranded_cores"] for row in series) / all_core_ticks,
         "mean_allocation": math.fsum(row["allocated_cores"] for row in series) / all_core_ticks,
+        "mean_gpu_allocation": 0.0,
+        "gpu_fragments_share": 0.0,
     }
 
 

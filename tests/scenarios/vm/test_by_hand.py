@@ -61,12 +61,15 @@ def test_the_toy_of_the_catalogue() -> None:
         "energy_kwh": 0.5,
         "energy_kwh_per_core_hour_served": 0.5 / 6,
         "energy_cost_usd": 0.25,
+        "cost_usd": 0.25,
         "income_usd": 0.84,
         "profit_usd": 0.59,
         "oversubscribed_machine_ticks": 0,
         "overloaded_machine_ticks": 0,
         "overloaded_vm_ticks": 0,
         "delay_ticks": 0,
+        "wait_ticks_mean": 0,
+        "slowdown_mean": 1,
         "boots": 0,
         "boot_wait_ticks": 0,
         "mean_cpu_utilisation": 4 / 16,
@@ -74,6 +77,8 @@ def test_the_toy_of_the_catalogue() -> None:
         "mean_allocation": 6 / 16,
         "empty_machines_mean": 1 / 4,
         "stranded_cores_share": 1 / 16,
+        "mean_gpu_allocation": 0,
+        "gpu_fragments_share": 0,
     }
     assert result.metrics == pytest.approx(expected, rel=1e-14)
     assert list(result.metrics) == list(expected)

@@ -75,6 +75,7 @@ def check_result(result: Result, outcome: reference.Outcome, spec: VmScenario) -
     scales = {
         "energy_kwh": busy_kwh,
         "energy_cost_usd": busy_usd,
+        "cost_usd": busy_usd,
         "profit_usd": 10 * (busy_usd + expected["income_usd"]),  # a difference
         "energy_kwh_per_core_hour_served": busy_kwh,
     }

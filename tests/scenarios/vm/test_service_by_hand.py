@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cloudarena
-from cloudarena.base.measures import UNSERVED
+from cloudarena.base.names import UNSERVED
 from cloudarena.scenarios.vm import REFUSE, VmScenario, postpone
 
 from .cases import Case, cases

@@ -2,7 +2,7 @@
 
 Written from the fact sheet and the issue, not from the kernel. Times, work and money are fractions,
 so that simultaneous is simultaneous, a fit is a fit and an hour is an hour: 0.1 is a tenth. Nothing
-is kept up to date that can be summed anew.
+is kept up to date that can be summed again.
 
 At one instant: all completions, then starts from the queues of their nodes, then what comes in
 (in order of decision), then arrivals, then decisions (in order of workflow and function), of which
@@ -254,7 +254,7 @@ class Bandwidths(NamedTuple):
 
 
 class Question(NamedTuple):
-    """Where does this function go, with how much memory?"""
+    """Says where a function goes, with how much memory."""
 
     now: Fraction
     function: Function
@@ -447,6 +447,7 @@ def measure(
         "makespan_p50_s": quantile(makespans, Fraction(1, 2)),
         "makespan_p95_s": quantile(makespans, Fraction(95, 100)),
         "slowdown_mean": sum(slowdowns) / len(slowdowns),
+        "cost_usd": rent,
         "rent_usd": rent,
         "weighted_cost": weight * sum(makespans) + (1 - weight) * scale * rent,
         "mean_cpu_utilisation": busy / (sum(node.sharing.cores for node in nodes) * end),

@@ -58,7 +58,7 @@ def refusal(path: str, value: Any) -> str:
         ("workload[0].arrival", 1e300, "arrival: 1e+300 is not allowed: at most"),
         (EDGES, [[0, 1, 5], [1, 0, 5]], "its functions wait for each other in a circle: 0, 1, 0"),
         (EDGES, [[0, 0, 5]], "edges[0]: [0, 0, 5] is not allowed: a function cannot wait for"),
-        (EDGES, [[0, 1, 5], [0, 1, 6]], "edges[1]: [0, 1, 6] is not allowed: this edge stands"),
+        (EDGES, [[0, 1, 5], [0, 1, 6]], "edges[1]: [0, 1, 6] is not allowed: this edge is a"),
         (EDGES, [[0, 2, 5]], "edges[0]: [0, 2, 5] is not allowed: functions are from 0 to 1"),
         (EDGES, [[0, 1, -5]], "edges[0][2]: -5 is not allowed: at least 0"),
         (EDGES, [[0, 1]], "edges[0][2]: is required"),

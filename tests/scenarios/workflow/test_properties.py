@@ -458,7 +458,7 @@ def test_the_mask_allows_the_options_that_a_node_has_at_all() -> None:
         servers=[server("a", memory=300), server("b", memory=100), server("c", memory=512)],
         memory_options=[128, 256, 512],
     )
-    env = CloudEnv(scenario)
+    env = CloudEnv(scenario, observation="flat")
     _, info = env.reset(seed=0)
     assert info["action_mask"].reshape(3, 3).astype(int).tolist() == [
         [1, 1, 0],
@@ -468,7 +468,7 @@ def test_the_mask_allows_the_options_that_a_node_has_at_all() -> None:
     # Another action takes what the node has.
     for choice, memory in ((2, 300), (3, 100), (5, 100), (8, 512)):
         env.reset(seed=0)
-        assert env.observer.action(env.run, choice) == (choice // 3, memory)
+        assert scenario.observer().action(env.run, choice) == (choice // 3, memory)
         assert env.step(choice)[2]
 
 
@@ -482,13 +482,13 @@ def test_the_mask_leaves_out_what_would_take_for_ever() -> None:
         cluster={"single_core_speed": 2},
         memory_options=[128, 512],
     )
-    env = CloudEnv(scenario)
+    env = CloudEnv(scenario, observation="flat")
     env.reset(seed=0)
     info = env.step(1)[4]
     assert info["action_mask"].reshape(3, 2).astype(int).tolist() == [[0, 0], [0, 1], [0, 0]]
     # Another action takes what the node has, or what is allowed first.
     wanted = [(1, 512), (1, 512), (1, 8192), (1, 512), (1, 512), (1, 512)]
-    assert [env.observer.action(env.run, choice) for choice in range(6)] == wanted
+    assert [scenario.observer().action(env.run, choice) for choice in range(6)] == wanted
     for node, memory in itertools.product(range(3), (128, 512, 400, 8192)):
         run = scenario.start()
         run.apply((0, 512))
@@ -507,7 +507,7 @@ def test_observations_by_hand() -> None:
         chain(fn(3000, 2048), fn(1000), arrival=1),
         servers=[server("a", memory=4096), server("b", latency=4, cpu=8)],
     )
-    env = CloudEnv(scenario)
+    env = CloudEnv(scenario, observation="flat")
     observation, _ = env.reset(seed=0)
     # Its time, 1 s, against its critical path, 1 s; nothing elapsed; all of its path remains; 2 of
     # 8 cores; 512 of 1024 MB; not more; one workflow, 1 / 11.

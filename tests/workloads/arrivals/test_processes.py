@@ -1,4 +1,4 @@
-"""Laws of arrivals: their rates, their variation, their limits."""
+"""Arrival processes: their rates, their variation, their limits."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ from cloudarena.base.errors import SpecError
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.arrivals import processes as arrivals
 from cloudarena.workloads.arrivals.processes import (
-    LAWS,
-    arrival_law,
+    PROCESSES,
+    arrival_process,
     bursty,
     diurnal,
     even,
@@ -25,31 +25,31 @@ def rng(seed=0):
     return stream(seed, "arrivals")
 
 
-@pytest.mark.parametrize("law", LAWS.values())
-def test_a_seed_decides_everything(law):
-    one = law(rng(3), 2.0, count=300)
-    assert one.tolist() == law(rng(3), 2.0, count=300).tolist()
+@pytest.mark.parametrize("process", PROCESSES.values())
+def test_a_seed_decides_everything(process):
+    one = process(rng(3), 2.0, count=300)
+    assert one.tolist() == process(rng(3), 2.0, count=300).tolist()
     assert len(one) == 300
     assert one[0] >= 0
     assert (np.diff(one) >= 0).all()
-    until = law(rng(3), 2.0, until=300.0)
-    assert until.tolist() == law(rng(3), 2.0, until=300.0).tolist()
+    until = process(rng(3), 2.0, until=300.0)
+    assert until.tolist() == process(rng(3), 2.0, until=300.0).tolist()
     assert (np.diff(until) >= 0).all()
     assert until[-1] < 300
 
 
-@pytest.mark.parametrize("law", RANDOM)
-def test_the_rate_is_that_of_the_law(law):
+@pytest.mark.parametrize("process", RANDOM)
+def test_the_rate_is_that_of_the_law(process):
     days = 20 * arrivals.DAY
-    assert len(law(rng(), 0.05, until=days)) == pytest.approx(0.05 * days, rel=0.03)
-    drawn = law(rng(1), 0.05, count=86_400)
+    assert len(process(rng(), 0.05, until=days)) == pytest.approx(0.05 * days, rel=0.03)
+    drawn = process(rng(1), 0.05, count=86_400)
     assert len(drawn) / drawn[-1] == pytest.approx(0.05, rel=0.03)
 
 
-@pytest.mark.parametrize("law", RANDOM)
+@pytest.mark.parametrize("process", RANDOM)
 @given(count=st.integers(1, 600), rate=st.floats(1e-6, 1e6))
-def test_any_count(law, count, rate):
-    drawn = law(rng(), rate, count=count)
+def test_any_count(process, count, rate):
+    drawn = process(rng(), rate, count=count)
     assert len(drawn) == count
     assert np.isfinite(drawn).all()
     assert (np.diff(drawn) >= 0).all()
@@ -102,7 +102,7 @@ def test_the_day():
 
 
 @pytest.mark.parametrize(
-    ("law", "arguments", "words"),
+    ("process", "arguments", "words"),
     [
         (poisson, {"rate": 0, "count": 1}, "rate: 0 is not allowed: a number more than 0"),
         (poisson, {"rate": float("nan"), "count": 1}, "rate: nan is not allowed"),
@@ -127,43 +127,43 @@ def test_the_day():
         (diurnal, {"rate": 1, "count": 1, "peak_s": float("inf")}, "peak_s: inf is not allowed"),
     ],
 )
-def test_parameters_are_checked(law, arguments, words):
+def test_parameters_are_checked(process, arguments, words):
     with pytest.raises(SpecError, match=words):
-        law(rng(), **arguments)
+        process(rng(), **arguments)
 
 
 def test_laws_have_names():
-    assert arrival_law("bursty") is bursty
+    assert arrival_process("bursty") is bursty
     with pytest.raises(SpecError, match=r"arrivals: 'poison' .* one of even, .* mean 'poisson'\?"):
-        arrival_law("poison")
+        arrival_process("poison")
 
 
 COUNTS = np.array([[2, 0, 1], [1, 0, 0]])
 
 
 def test_even_spread_by_hand():
-    instants, sources = spread_counts(rng(), COUNTS, 60.0, "even")
-    assert instants.tolist() == [15, 30, 45, 150]
+    arrival_times, sources = spread_counts(rng(), COUNTS, 60.0, "even")
+    assert arrival_times.tolist() == [15, 30, 45, 150]
     assert sources.tolist() == [0, 1, 0, 0]
     # Those of one instant stay in the order of sources.
-    instants, sources = spread_counts(rng(), np.array([[1], [1]]), 60.0, "even")
-    assert (instants.tolist(), sources.tolist()) == ([30, 30], [0, 1])
+    arrival_times, sources = spread_counts(rng(), np.array([[1], [1]]), 60.0, "even")
+    assert (arrival_times.tolist(), sources.tolist()) == ([30, 30], [0, 1])
 
 
 def test_uniform_spread():
-    instants, _ = spread_counts(rng(), np.array([[100_000]]), 60.0)
-    assert np.histogram(instants, 6, (0, 60))[0] == pytest.approx(100_000 / 6, rel=0.03)
+    arrival_times, _ = spread_counts(rng(), np.array([[100_000]]), 60.0)
+    assert np.histogram(arrival_times, 6, (0, 60))[0] == pytest.approx(100_000 / 6, rel=0.03)
 
 
 @pytest.mark.parametrize("rule", arrivals.SPREADS)
 @given(st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=1, max_size=5))
 def test_counts_stay(rule, counts):
     counts = np.array(counts)
-    instants, sources = spread_counts(rng(), counts, 60.0, rule)
+    arrival_times, sources = spread_counts(rng(), counts, 60.0, rule)
     again = np.zeros_like(counts)
-    np.add.at(again, (sources, (instants // 60).astype(int)), 1)
+    np.add.at(again, (sources, (arrival_times // 60).astype(int)), 1)
     assert again.tolist() == counts.tolist()
-    assert (np.diff(instants) >= 0).all()
+    assert (np.diff(arrival_times) >= 0).all()
 
 
 def test_spreads_are_checked():

@@ -8,7 +8,7 @@ import pytest
 
 from cloudarena.base.errors import SpecError
 from cloudarena.engine.distributions import mean
-from cloudarena.engine.laws import draw, make_laws
+from cloudarena.engine.variates import draw, make_distributions
 from cloudarena.workloads.faas.devices import (
     DEVICES,
     MIX_NAMES,
@@ -61,26 +61,31 @@ REALISED = {
 @pytest.mark.parametrize("image", MEAN_SECONDS)
 def test_mean_execution_times_are_the_published_ones(image: str) -> None:
     for device, expected in zip(DEVICES, MEAN_SECONDS[image].split(), strict=True):
-        law = execution_time(image, device)
-        assert runs_on(image, device) == (law is not None) == (expected != "-")
-        assert (resource_use(image, device) is None) == (law is None)
-        if law is not None:
+        distribution = execution_time(image, device)
+        assert runs_on(image, device) == (distribution is not None) == (expected != "-")
+        assert (resource_use(image, device) is None) == (distribution is None)
+        if distribution is not None:
             # Published with two or three digits.
-            assert mean(law) == pytest.approx(float(expected), abs=0.006, rel=0.004)
+            assert mean(distribution) == pytest.approx(float(expected), abs=0.006, rel=0.004)
 
 
 def test_all_pairs_have_laws_within_their_bounds() -> None:
-    laws = [
-        law
+    distributions = [
+        distribution
         for image in IMAGES
         for device in DEVICES
-        if (law := execution_time(image, device)) is not None
+        if (distribution := execution_time(image, device)) is not None
     ]
-    assert len(laws) == 77
-    table = make_laws(laws)
-    for number, law in enumerate(laws):
-        assert 0 < law.least < draw(table, number, 0.5) < law.most
-        assert law.least <= draw(table, number, 1e-12) <= draw(table, number, 1 - 1e-12) <= law.most
+    assert len(distributions) == 77
+    table = make_distributions(distributions)
+    for number, distribution in enumerate(distributions):
+        assert 0 < distribution.least < draw(table, number, 0.5) < distribution.most
+        assert (
+            distribution.least
+            <= draw(table, number, 1e-12)
+            <= draw(table, number, 1 - 1e-12)
+            <= distribution.most
+        )
 
 
 @pytest.mark.parametrize(

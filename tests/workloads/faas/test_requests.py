@@ -10,15 +10,17 @@ import pytest
 from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.arrivals.azure_functions_2021 import read_timed_invocations
-from cloudarena.workloads.faas.requests import (
+from cloudarena.workloads.faas.arrivals import (
     Bursts,
     Constant,
     Poisson,
     Profile,
     RandomWalk,
     Recorded,
-    Requests,
     Sine,
+)
+from cloudarena.workloads.faas.requests import (
+    Requests,
     azure_2019_requests,
     azure_2021_requests,
     draw_requests,

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from cloudarena.base.errors import SpecError
 from cloudarena.engine.distributions import constant, mean
-from cloudarena.engine.flows import join, make_flows
+from cloudarena.engine.flows import make_flows
 from cloudarena.engine.hashing import make_key
+from cloudarena.engine.max_min import join
 from cloudarena.workloads.faas.devices import draw_devices
 from cloudarena.workloads.faas.layouts import (
     TOPOLOGIES,
@@ -134,7 +135,7 @@ def test_all_can_reach_all_by_the_fewest_hops(name: str, mix: str) -> None:
             assert routes.bytes_s[route] == topology.link_bytes_s[links].min()
     for pair in range(0, len(source), 7):
         there = find_routes(topology, source[pair], target[pair])
-        assert len(there.laws) <= hops_between(topology, source[pair], target[pair])
+        assert len(there.distributions) <= hops_between(topology, source[pair], target[pair])
     # The same again, and in any order.
     again = find_routes(topology, source[::-1], target[::-1])
     assert (again.bytes_s[::-1] == routes.bytes_s[: len(source)]).all()
@@ -182,10 +183,10 @@ def test_latencies_are_drawn_on_demand_and_alike() -> None:
     topology = make_topology("urban-sensing")
     routes = find_routes(topology, topology.registry, [0, 1])
     key = make_key(7, "latency")
-    drawn = [draw_latency(topology.laws, routes, 0, key, number) for number in range(4000)]
+    drawn = [draw_latency(topology.distributions, routes, 0, key, number) for number in range(4000)]
     assert np.mean(drawn) == pytest.approx(routes.latency_s[0], rel=0.01)
     assert min(drawn) > 0.0162 + 2 * 0.00035
-    assert draw_latency(topology.laws, routes, 0, key, 17) == drawn[17]
+    assert draw_latency(topology.distributions, routes, 0, key, 17) == drawn[17]
     assert len(set(drawn)) == 4000
 
 
@@ -223,7 +224,7 @@ def test_an_inline_topology() -> None:
         ({"storage": ["hub"]}, "storage: only devices hold data"),
         ({"gateways": {"here": "x"}}, "gateways: 'x' is not a node"),
         ({"links": [InlineLink("pi", "nub")]}, r"links\[0\]: 'nub' is not a node"),
-        ({"nodes": [InlineNode("a", "nuc"), InlineNode("a")]}, "nodes: 'a' stands twice"),
+        ({"nodes": [InlineNode("a", "nuc"), InlineNode("a")]}, "nodes: 'a' is a duplicate"),
         ({"nodes": [InlineNode("a")]}, "devices: at least one is needed"),
         ({"nodes": [InlineNode("a", "nuk")]}, "device: 'nuk' is not allowed"),
         ({"links": [InlineLink("pi", "hub", 0.0)]}, "links: 0 is not allowed"),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloudarena.base.errors import SpecError, TraceError
+from cloudarena.engine.dag import circle, parent_lists, task_levels
 from cloudarena.workloads.jobs.columns import (
     assemble,
     check_workload,
@@ -15,7 +16,6 @@ from cloudarena.workloads.jobs.columns import (
     slice_jobs,
     tidy_ids,
 )
-from cloudarena.workloads.jobs.graph import circle, parent_lists, task_levels
 
 
 def build(**changes):

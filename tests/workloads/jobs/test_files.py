@@ -1,4 +1,4 @@
-"""The neutral form of a job trace: what may stand in it, and what is made of it."""
+"""The canonical format of a job trace: what may stand in it, and what is made of it."""
 
 import gzip
 

@@ -7,7 +7,7 @@ from cloudarena.base.errors import SpecError
 from cloudarena.workloads.jobs.alibaba_like import alibaba_like
 from cloudarena.workloads.jobs.columns import check_workload, describe, jobs_of_tasks
 from cloudarena.workloads.jobs.deeprm import deeprm
-from cloudarena.workloads.jobs.lublin import LAWS, day_weights, lublin_feitelson
+from cloudarena.workloads.jobs.lublin import MODELS, day_weights, lublin_feitelson
 from cloudarena.workloads.jobs.tpch_like import SIZES_GB, TEMPLATES, tpch_like
 
 from .cases import same_jobs
@@ -153,25 +153,25 @@ def test_durations_are_means_of_whole_seconds(alibaba):
 
 @pytest.fixture(scope="module", params=["all", "batch", "interactive"])
 def lublin(request):
-    return LAWS[request.param], lublin_feitelson(20_000, 1, kind=request.param)
+    return MODELS[request.param], lublin_feitelson(20_000, 1, kind=request.param)
 
 
 def test_lublin_sizes(lublin):
-    law, workload = lublin
+    model, workload = lublin
     size = workload.instances
-    assert (size == 1).mean() == pytest.approx(law.serial_prob, abs=0.015)
+    assert (size == 1).mean() == pytest.approx(model.serial_prob, abs=0.015)
     powers = np.isin(size, 2 ** np.arange(1, 8)).mean()
     # Some of the others are powers of two by chance.
-    assert law.pow2_prob - 0.015 < powers < law.pow2_prob + 0.09
-    assert size.max() == round(2**law.high)
+    assert model.pow2_prob - 0.015 < powers < model.pow2_prob + 0.09
+    assert size.max() == round(2**model.high)
     assert (workload.gang == (size > 1)).all()
     assert set(workload.demand[:, 0]) == {1.0}
 
 
 def test_lublin_run_times(lublin):
-    law, workload = lublin
-    first = np.clip(law.pa * workload.instances + law.pb, 0, 1)
-    mean = first * law.a1 * law.b1 + (1 - first) * law.a2 * law.b2
+    model, workload = lublin
+    first = np.clip(model.pa * workload.instances + model.pb, 0, 1)
+    mean = first * model.a1 * model.b1 + (1 - first) * model.a2 * model.b2
     # Whole seconds and the limit of two days take a little away.
     assert np.log(workload.duration).mean() == pytest.approx(mean.mean(), rel=0.05)
     assert workload.duration.max() <= np.exp(12)
@@ -180,8 +180,8 @@ def test_lublin_run_times(lublin):
 
 
 def test_lublin_arrivals(lublin):
-    law, _ = lublin
-    weights = day_weights(law)
+    model, _ = lublin
+    weights = day_weights(model)
     assert weights.mean() == pytest.approx(1)
     # In hours: the least before dawn, the most after noon.
     assert 4.5 <= weights.argmin() / 2 <= 6
@@ -193,11 +193,11 @@ def test_lublin_follows_the_day():
     # Times are from the first job on; the first comes soon after midnight.
     half_hour = (workload.submit // 1800 % 48).astype(int)
     counts = np.bincount(half_hour, minlength=48) / (20_000 / 48)
-    assert np.corrcoef(counts, day_weights(LAWS["all"]))[0, 1] > 0.95
+    assert np.corrcoef(counts, day_weights(MODELS["all"]))[0, 1] > 0.95
     gap = np.diff(workload.submit).mean()
     rng = np.random.default_rng(0)
-    law = LAWS["all"]
-    logs = rng.gamma(law.aarr * law.arar, law.barr, 400_000)
+    model = MODELS["all"]
+    logs = rng.gamma(model.aarr * model.arar, model.barr, 400_000)
     assert gap == pytest.approx(np.exp(logs[logs <= 13]).mean(), rel=0.1)
     fast = np.diff(lublin_feitelson(20_000, 0, rate=4.0).submit).mean()
     assert fast == pytest.approx(gap / 4, rel=0.01)

@@ -18,7 +18,7 @@ from cloudarena.workloads.jobs.names import edges_by_name, parse_name
         ("12", 12, []),
         ("J10_7_9_Stg4", 10, [7, 9]),
         ("M7_Stg3", 7, []),
-        # Cut off after 50 characters: the last part may be the begin of 10 or 102.
+        # Cut off after 50 characters: the last part may be the start of 10 or 102.
         (
             "M5_14_17_28_30_40_42_52_54_64_66_76_78_88_90_100_1",
             5,

@@ -66,6 +66,8 @@ def test_few_columns(pods):
         ("p,1,1,0,0,,LS,Running,5,4,5", "deletion_time: 4.0 .* a number, at least creation_time"),
         ("p,2e9,1,0,0,,LS,Running,0,9,0", "cpu_milli: 2000000.0 is not allowed: from 0"),
         ("p,1,1,2000,1e6,,LS,Running,0,9,0", "num_gpu .* gpu_milli: 2000000.0 is not allowed"),
+        ("p,1,1,1e308,1000,,LS,Running,0,9,0", "num_gpu: 1e.308 is not allowed: .* at most 1e.15"),
+        (",1,1,0,0,,LS,Running,0,9,0", "name: '' is not allowed: any name"),
         ("pod-b,1,1,0,0,,LS,Running,0,9,0", "name: 'pod-b' is not allowed: each pod once"),
     ],
 )

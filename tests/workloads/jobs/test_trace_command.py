@@ -58,7 +58,7 @@ def test_convert_and_describe(cloudarena, tmp_path, name, text, summary):
     for options in ([], ["--format", name]):
         code, shown, _ = cloudarena("trace", "describe", trace, *options, "--json")
         told = json.loads(shown)[str(trace)]
-        # A table in neutral form has all columns, and does not say who filled them.
+        # A table in the canonical format has all columns, and does not say who filled them.
         assert (code, {**told, "not_in_file": {}}) == (0, figures), options
 
 
@@ -86,11 +86,11 @@ def test_any_status(cloudarena, tmp_path):
     assert json.loads(out)["jobs"] == 2
 
 
-@pytest.mark.parametrize("law", ["alibaba-like", "lublin-feitelson", "deeprm", "tpch-like"])
-def test_generate(cloudarena, tmp_path, law):
+@pytest.mark.parametrize("generator", ["alibaba-like", "lublin-feitelson", "deeprm", "tpch-like"])
+def test_generate(cloudarena, tmp_path, generator):
     out = tmp_path / "out"
     code, shown, err = cloudarena(
-        "trace", "generate", law, "--jobs", 12, "--seed", 3, "--out", out, "--json"
+        "trace", "generate", generator, "--jobs", 12, "--seed", 3, "--out", out, "--json"
     )
     assert (code, err) == (0, "")
     assert json.loads(shown)["written_jobs"] == 12

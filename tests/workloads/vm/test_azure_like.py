@@ -183,7 +183,7 @@ def test_noise_lasts_and_differs_between_vms(month):
 
 
 def test_a_share_of_the_readings_are_spikes():
-    """Against the law on a flat line: spikes lift the mean by their probability times size."""
+    """Against a flat line: spikes lift the mean by their probability times size."""
     vms, ticks = 50, 4000
     readings = np.empty(vms * ticks)
     whole = np.zeros(vms, np.int64)

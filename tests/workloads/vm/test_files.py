@@ -1,4 +1,4 @@
-"""The neutral form of a VM trace: what may stand in it, and what is made of it."""
+"""The canonical format of a VM trace: what may stand in it, and what is made of it."""
 
 import gzip
 
@@ -65,7 +65,7 @@ def same(one, other):
     assert one.ids.to_pylist() == other.ids.to_pylist()
     for name in one._fields[1:]:
         ours, theirs = getattr(one, name), getattr(other, name)
-        assert ours.dtype == theirs.dtype
+        assert np.asarray(ours).dtype == np.asarray(theirs).dtype
         assert np.array_equal(ours, theirs), name
 
 
@@ -117,7 +117,17 @@ def test_readings_outside_a_life_and_of_unknown_vms_are_ignored(trace):
 
 def test_no_readings_at_all(trace):
     readings = {name: pa.array([], pa.int64()) for name in READINGS}
-    assert read_vm_files(*trace(readings=readings)).readings.tolist() == [0] * 10
+    workload = read_vm_files(*trace(readings=readings))
+    assert not workload.readings.any()
+    assert workload.cpu_percent == 0
+
+
+def test_without_a_file_of_readings_no_room_is_made_for_them(trace):
+    vmtable, _ = trace()
+    workload = read_vm_files(vmtable, None, 40.0)
+    assert workload.first_reading.tolist() == [-1] * 3
+    assert len(workload.readings) == 0
+    assert workload.cpu_percent == 40
 
 
 @pytest.mark.parametrize(
@@ -186,7 +196,7 @@ def test_a_column_that_stands_twice(tmp_path, trace):
     vmtable, _ = trace()
     twice = tmp_path / "twice.csv"
     twice.write_text("timestamp,vmid,maxcpu,maxcpu\n0,11,1,1\n")
-    with pytest.raises(TraceError, match="column 'maxcpu' stands twice"):
+    with pytest.raises(TraceError, match="column 'maxcpu' is a duplicate"):
         read_vm_files(vmtable, twice)
 
 

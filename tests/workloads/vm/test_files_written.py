@@ -1,4 +1,4 @@
-"""Writing a VM trace in the neutral form: exact, and whole or not at all."""
+"""Writing a VM trace in the canonical format: exact, and whole or not at all."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -20,7 +20,7 @@ def test_round_trip_is_exact(tmp_path, monkeypatch):
     assert workload.ids == again.ids
     for name in workload._fields[1:]:
         ours, theirs = getattr(workload, name), getattr(again, name)
-        assert ours.dtype == theirs.dtype
+        assert np.asarray(ours).dtype == np.asarray(theirs).dtype
         assert np.array_equal(ours, theirs), name
 
 

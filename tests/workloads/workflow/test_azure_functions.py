@@ -53,19 +53,19 @@ def test_by_hand(day, name):
     assert invocations.trigger.to_pylist() == ["http", "orchestration", "timer"]
     assert invocations.counts.shape == (3, 1440)
     assert invocations.counts.sum(axis=1).tolist() == [7, 1, 0]
-    instants, function = invocation_arrivals(invocations, rng(), spread="even")
+    arrival_times, function = invocation_arrivals(invocations, rng(), spread="even")
     last = 1439 * 60
-    assert instants.tolist() == [15, 45, 90, 150, *(last + k for k in (7.5, 22.5, 37.5, 52.5))]
+    assert arrival_times.tolist() == [15, 45, 90, 150, *(last + k for k in (7.5, 22.5, 37.5, 52.5))]
     assert function.tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
 
 
 def test_instants_are_drawn_within_their_minutes(day):
     invocations = read_invocations(day())
-    instants, function = invocation_arrivals(invocations, rng())
-    assert (instants // 60).tolist() == [0, 0, 1, 2, 1439, 1439, 1439, 1439]
+    arrival_times, function = invocation_arrivals(invocations, rng())
+    assert (arrival_times // 60).tolist() == [0, 0, 1, 2, 1439, 1439, 1439, 1439]
     assert function.tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
-    assert instants.tolist() == invocation_arrivals(invocations, rng())[0].tolist()
-    assert instants.tolist() != invocation_arrivals(invocations, rng(1))[0].tolist()
+    assert arrival_times.tolist() == invocation_arrivals(invocations, rng())[0].tolist()
+    assert arrival_times.tolist() != invocation_arrivals(invocations, rng(1))[0].tolist()
 
 
 def test_a_trigger_and_some_minutes(day):
@@ -73,14 +73,16 @@ def test_a_trigger_and_some_minutes(day):
     assert one.function.to_pylist() == ["f2"]
     assert one.counts[0, :3].tolist() == [0, 1, 0]
     invocations = read_invocations(day())
-    instants, _ = invocation_arrivals(invocations, rng(), first_minute=2, minutes=2, spread="even")
-    assert instants.tolist() == [30, 90]
+    arrival_times, _ = invocation_arrivals(
+        invocations, rng(), first_minute=2, minutes=2, spread="even"
+    )
+    assert arrival_times.tolist() == [30, 90]
 
 
 def test_a_share(day):
     invocations = read_invocations(day(row("f", "http", dict.fromkeys(range(1, 1441), 100))))
-    instants, _ = invocation_arrivals(invocations, rng(), share=0.1)
-    assert len(instants) == pytest.approx(14_400, rel=0.03)
+    arrival_times, _ = invocation_arrivals(invocations, rng(), share=0.1)
+    assert len(arrival_times) == pytest.approx(14_400, rel=0.03)
 
 
 def test_each_function_stands_for_one_template(day):
@@ -96,7 +98,8 @@ def test_each_function_stands_for_one_template(day):
     ("rows", "words"),
     [
         ([row("f", "htp")], "line 2: Trigger: 'htp' is not allowed: one of http, timer"),
-        ([ROWS[0], row("f", counts={7: -1})], "line 3: 7: -1 is not allowed: at least 0"),
+        ([ROWS[0], row("f", counts={7: -1})], "line 3: 7: -1 is not allowed: 0 to 10,000,000"),
+        ([row("f", counts={7: 2**31})], "line 2: 7: 2147483648 is not allowed: 0 to 10,000,000"),
         ([row("f", counts={7: 1.5})], "line 2: 7: '1.5' is not allowed: a whole number"),
         ([row("f") + ",3"], "line 2: has 1445 columns: 1444 are needed"),
         ([row("f", **{"9": ""})], "line 2: 9: is empty"),

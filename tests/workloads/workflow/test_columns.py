@@ -59,7 +59,7 @@ def test_such_floats_as_1e9_are_whole():
         ({"edges": [(1, 1, 1)]}, "a function cannot wait for itself"),
         (
             {"edges": [(0, 1, 1), (1, 2, 1), (0, 1, 9)]},
-            r"edges\[2\]: .*: this edge stands there tw",
+            r"edges\[2\]: .*: this edge is a dupl",
         ),
         ({"edges": [(0, 1)]}, r"edges: are not rows of \(from, to, bytes\)"),
         ({"edges": [(0, 1, 2), (1, 2)]}, "edges: is not a table of whole numbers"),

@@ -1,4 +1,4 @@
-"""The neutral form of workflows: what may stand in it, and what is made of it."""
+"""The canonical format of workflows: what may stand in it, and what is made of it."""
 
 import gzip
 import json

@@ -1,11 +1,11 @@
-"""Workflows with run times, and the laws of what traces do not tell."""
+"""Workflows with run times, and the distributions of what traces do not tell."""
 
 import numpy as np
 import pytest
 
 from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.engine.streams import stream
-from cloudarena.workloads.workflow.timed import TimedWorkflow, resource_law, template_of
+from cloudarena.workloads.workflow.timed import TimedWorkflow, resource_distribution, template_of
 
 
 def rng(seed=0):
@@ -48,7 +48,7 @@ def test_what_is_not_known_is_drawn():
 
 
 def test_azure_like():
-    memory, parallelism = resource_law("azure-like")(rng(), 100_000)
+    memory, parallelism = resource_distribution("azure-like")(rng(), 100_000)
     assert np.percentile(memory, [50, 90]) == pytest.approx([170, 400], rel=0.02)
     assert memory.min() >= 16
     assert memory.max() == 1536
@@ -58,7 +58,7 @@ def test_azure_like():
 
 
 def test_one_core():
-    memory, parallelism = resource_law("one-core")(rng(), 3)
+    memory, parallelism = resource_distribution("one-core")(rng(), 3)
     assert (memory.tolist(), parallelism.tolist()) == ([128] * 3, [1] * 3)
 
 

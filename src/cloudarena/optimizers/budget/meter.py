@@ -23,7 +23,7 @@ class Progress(NamedTuple):
     expected: int
     """Evaluations when it will have ended, as far as is known."""
     best: int | None
-    """The number of the design that looks best now."""
+    """The index of the design that looks best now."""
 
 
 Watcher: TypeAlias = Callable[[Progress], None]
@@ -53,15 +53,17 @@ class Meter:
         self.spent = 0
         self.best: int | None = None
         """The design that looks best now, for those who watch."""
-        self._signs = problem.signs
 
     def evaluate(self, designs: Ints, replications: range) -> Floats:
-        """The losses: an array of (designs, replications, objectives)."""
+        """The losses: an array of (designs, replications, objectives).
+
+        With limits, further columns say by how much each is broken.
+        """
         parts = [
             self.problem.evaluate(block, replications)
             for block in self._blocks(designs, len(replications))
         ]
-        return np.concatenate(parts) * self._signs
+        return self.problem.losses(np.concatenate(parts))
 
     def estimate(self, designs: Ints, replications: range) -> Moments:
         """The moments of the losses."""
@@ -70,7 +72,7 @@ class Meter:
             for block in self._blocks(designs, len(replications))
         ]
         whole = Moments(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-        return whole.times(self._signs)
+        return whole._replace(mean=self.problem.losses(whole.mean))
 
     def _blocks(self, designs: Ints, replications: int) -> Iterator[Ints]:
         """The designs, in one block, or in several if somebody watches."""

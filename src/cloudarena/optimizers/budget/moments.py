@@ -18,37 +18,44 @@ class Moments(NamedTuple):
 
     @property
     def variance(self) -> Floats:
-        """Of a replication, unbiased; NaN where there is a single one."""
+        """The unbiased variance of a replication; NaN where there is a single one."""
         freedom = np.where(self.counts > 1, self.counts - 1, np.nan)
         return np.asarray(self.squares / freedom[:, None])
 
     @property
     def standard_error(self) -> Floats:
-        """Of the mean, if replications are independent of each other."""
+        """The standard error of the mean, if replications are independent of each other."""
         return np.asarray(np.sqrt(self.variance / self.counts[:, None]))
 
-    def at(self, places: Ints) -> Moments:
-        """Those of some of the designs."""
-        return Moments(self.counts[places], self.mean[places], self.squares[places])
+    def at(self, indices: Ints) -> Moments:
+        """The moments of some of the designs."""
+        return Moments(self.counts[indices], self.mean[indices], self.squares[indices])
 
     def times(self, signs: Floats) -> Moments:
-        """Those of the objectives times 1 or -1 each."""
+        """The moments of the objectives times 1 or -1 each."""
         return Moments(self.counts, self.mean * signs, self.squares)
 
 
 def moments_of(values: Floats) -> Moments:
     """The moments over the replications of an array of (designs, replications, objectives).
 
-    A design's are the same to the last bit whatever other designs are in the array.
+    A design's are the same to the last bit whatever other designs are in the array. They are those
+    of differences from the first replication, so that what never varies has a variance of 0 and not
+    of a rounding error: that it was never seen to vary is what intervals must know.
     """
     by_objective = np.ascontiguousarray(values.transpose(0, 2, 1))
+    first = by_objective[:, :, :1]
+    if by_objective.shape[2]:
+        by_objective = by_objective - first
     mean = by_objective.mean(axis=2)
     deviations = by_objective - mean[:, :, None]
     squares = (deviations * deviations).sum(axis=2)
+    if by_objective.shape[2]:
+        mean = mean + first[:, :, 0]
     return Moments(np.full(len(values), values.shape[1], np.int64), mean, squares)
 
 
-def own_squares(deviations: Floats) -> Floats:
+def independent_squares(deviations: Floats) -> Floats:
     """Sums of squared deviations without what all designs have in common in a replication.
 
     What moves all designs alike moves none past another. With independent designs the sums are,
@@ -65,7 +72,7 @@ def own_squares(deviations: Floats) -> Floats:
 
 
 def skewness_of(values: Floats) -> Floats:
-    """Of a replication by each objective, from an array of (designs, replications, objectives).
+    """The skewness of a replication by objective, from (designs, replications, objectives).
 
     The mean third cumulant of the designs over the mean 3/2 power of their variances; 0 for fewer
     than three replications.
@@ -93,6 +100,6 @@ def merge(a: Moments, b: Moments) -> Moments:
 
 
 def no_moments(designs: int, objectives: int) -> Moments:
-    """Of designs that were never evaluated."""
+    """The moments of designs that were never evaluated."""
     zeros = np.zeros((designs, objectives))
     return Moments(np.zeros(designs, np.int64), zeros, zeros.copy())

@@ -42,7 +42,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.optimizers.budget.moments import Moments, own_squares
+from cloudarena.base.statistics import student_quantile
+from cloudarena.optimizers.budget.moments import Moments, independent_squares
 from cloudarena.optimizers.budget.rounds import ties_of
 from cloudarena.optimizers.ordinal.within import Within
 
@@ -57,19 +58,20 @@ class Evidence(NamedTuple):
 
     moments: Moments
     losses: Sequence[Floats] | None
-    """With common random numbers: of each design in replications 0, 1, ..., an array of
-    (replications, objectives); differences are then as noisy as they are."""
+    """The losses of each design, (replications, objectives), if random numbers are common.
+
+    Differences are then as noisy as they are."""
     allocated: bool = False
     """Whether replications were given by what was seen before."""
 
-    def at(self, places: Ints) -> Evidence:
-        """That of some of the designs."""
-        kept = None if self.losses is None else [self.losses[place] for place in places.tolist()]
-        return Evidence(self.moments.at(places), kept, self.allocated)
+    def at(self, indices: Ints) -> Evidence:
+        """The evidence on some of the designs."""
+        kept = None if self.losses is None else [self.losses[index] for index in indices.tolist()]
+        return Evidence(self.moments.at(indices), kept, self.allocated)
 
 
 def distinct(seen: Evidence, chosen: int, objectives: slice = slice(None)) -> tuple[Evidence, int]:
-    """Designs that differ by some objectives, and the place of the chosen one or of its equal.
+    """Designs that differ by some objectives, and the index of the chosen one or of its equal.
 
     With independent noise equal means do not say that designs behave alike, unless nothing varies.
     """
@@ -94,22 +96,24 @@ def never_differed(seen: Evidence, chosen: int, objectives: slice = slice(None))
             return 0
         return int((mean[:, objectives] == mean[chosen, objectives]).all(axis=1).sum()) - 1
     same = 0
-    for place, losses in enumerate(seen.losses):
+    for index, losses in enumerate(seen.losses):
         fewer = min(len(losses), len(seen.losses[chosen]))
         mine = seen.losses[chosen][:fewer, objectives]
-        same += place != chosen and np.array_equal(losses[:fewer, objectives], mine)
+        same += index != chosen and np.array_equal(losses[:fewer, objectives], mine)
     return same
 
 
 class Gaps(NamedTuple):
-    """By how much each design is worse than the chosen one, and how well that is known."""
+    """Gaps by which designs are worse than the chosen one, and how well they are known."""
 
     gap: Floats  # (designs, objectives)
     error: Floats
     freedom: Floats
     unseen: Floats
-    """By how much the two may differ in replications that nobody has seen: 0 where both vary, or
-    where nothing does; where neither ever varied and others do, as much as these."""
+    """How much the two may differ in replications that nobody has seen.
+
+    It is 0 where both vary, or where nothing does; where neither ever varied and others do, as much
+    as these."""
 
 
 def probability_of_best(
@@ -119,13 +123,13 @@ def probability_of_best(
 
     Args:
         seen: of all designs; of designs that never differed, one.
-        chosen: the place of the chosen one.
+        chosen: the index of the chosen one.
         within: by more than this, if at all.
         confidence: with a margin, the probability at which it is tested.
     """
     chances = better_chances(seen, chosen)
     if seen.moments.mean.shape[1] == 1:
-        chances = chances * _times_lucky(seen, chosen, chances)
+        chances = chances * times_lucky(seen, chosen, chances)
     chances = 2.0 * chances
     if seen.allocated and seen.losses is None:
         claim = 1.0 - float(chances.sum())
@@ -138,8 +142,8 @@ def probability_of_best(
     return min(max(claim, 0.0), 1.0)
 
 
-def _times_lucky(seen: Evidence, chosen: int, chances: Floats) -> Floats:
-    """By what the p-value of each rival is multiplied, if one is known better than the chosen."""
+def times_lucky(seen: Evidence, chosen: int, chances: Floats) -> Floats:
+    """The factor of each rival's p-value, if one is known better than the chosen one."""
     from scipy.special import fdtri, ndtr
 
     times = np.ones(len(chances))
@@ -153,40 +157,38 @@ def _times_lucky(seen: Evidence, chosen: int, chances: Floats) -> Floats:
     if power <= 0.0:
         return times
     mean = seen.moments.mean[:, 0]
-    for place in rivals.tolist():
-        error = np.sqrt(variance + variance[place])
-        gap = mean - mean[place]
+    for index in rivals.tolist():
+        error = np.sqrt(variance + variance[index])
+        gap = mean - mean[index]
         with np.errstate(divide="ignore", invalid="ignore"):
             before = np.where(error > 0.0, np.minimum(2.0 * ndtr(-gap / error), 1.0), gap < 0.0)
-        before[place] = 0.0
-        times[place] = max(float(before.sum()), 1.0) ** power
+        before[index] = 0.0
+        times[index] = max(float(before.sum()), 1.0) ** power
     return times
 
 
 def _own_variance(seen: Evidence) -> Floats:
-    """Of the mean of each design by the first objective, without what all have in common."""
+    """The variance of each mean by the first objective, without what all have in common."""
     variance = seen.moments.variance[:, 0]
     if seen.losses is not None:
         fewest = int(seen.moments.counts.min())
         values = np.array([losses[:fewest, :1] for losses in seen.losses])
-        squares = own_squares(values - values.mean(axis=1, keepdims=True))
+        squares = independent_squares(values - values.mean(axis=1, keepdims=True))
         variance = squares[:, 0] / (fewest - 1)
     return np.asarray(variance / seen.moments.counts)
 
 
 def shortfall(seen: Evidence, chosen: int, confidence: float) -> float:
-    """By how much, at most, a design is better than the chosen one, by a single objective.
+    """The most by which a design is better than the chosen one, by a single objective.
 
     With probability ``confidence``, whatever was chosen: by Bonferroni's inequality, as above.
     """
-    from scipy.special import stdtrit
-
     if len(seen.moments.mean) == 1:
         return 0.0
     gaps = gaps_to(seen, chosen)
     level = 1.0 - (1.0 - confidence) / (len(gaps.gap) - 1)
     with np.errstate(invalid="ignore"):
-        reach = stdtrit(np.maximum(gaps.freedom, 1e-9), level) * gaps.error
+        reach = student_quantile(np.maximum(gaps.freedom, 1e-9), 1.0 - level) * gaps.error
     rare = 1.0 - (1.0 - level) ** (1.0 / (gaps.freedom + 1.0))
     reach = np.where(gaps.error > 0.0, reach, rare * gaps.unseen) - gaps.gap
     return float(max(np.delete(reach[:, 0], chosen).max(), 0.0))
@@ -214,7 +216,7 @@ def better_chances(seen: Evidence, chosen: int, within: Within | None = None) ->
 
 
 def gaps_to(seen: Evidence, chosen: int, within: Within | None = None) -> Gaps:
-    """From the losses of each design, with the margin added, those of the chosen one."""
+    """Gaps: the losses of each design, with the margin added, less those of the chosen one."""
     margin = within or Within()
     if seen.losses is None:
         return _independent(seen.moments, chosen, margin)
@@ -222,7 +224,7 @@ def gaps_to(seen: Evidence, chosen: int, within: Within | None = None) -> Gaps:
 
 
 def _independent(seen: Moments, chosen: int, within: Within) -> Gaps:
-    """As Welch has it."""
+    """Gaps of independent designs, with Welch's degrees of freedom."""
     factor = within.factor(seen.mean)
     of_mean = seen.variance / seen.counts[:, None]
     own = factor**2 * of_mean
@@ -243,7 +245,7 @@ def _unseen(seen: Moments, chosen: int) -> Floats:
 
 
 def _paired(seen: Moments, losses: Sequence[Floats], chosen: int, within: Within) -> Gaps:
-    """From the difference of the means, or the mean difference where both have replications.
+    """Gaps of paired designs: differences of means, or mean differences where both have some.
 
     Whichever errs less. The variance of the first, with n replications of the one and m >= n of the
     other, is ``var(difference) / m + var(the one) (1 / n - 1 / m)``.
@@ -255,7 +257,7 @@ def _paired(seen: Moments, losses: Sequence[Floats], chosen: int, within: Within
     for count in np.unique(counts).tolist():
         some = np.flatnonzero(counts == count)
         fewer, more = sorted((count, len(best)))
-        theirs = np.array([losses[place][:fewer] for place in some.tolist()])
+        theirs = np.array([losses[index][:fewer] for index in some.tolist()])
         pairs = factor[some][:, None, :] * theirs + within.amount - best[:fewer]
         spread = pairs.var(axis=1, ddof=1)
         alone = factor[some] ** 2 * seen.variance[some] if count == fewer else seen.variance[chosen]

@@ -30,11 +30,11 @@ class Rounds:
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
-        self.moments = no_moments(meter.problem.size, len(meter.problem.objectives))
+        self.moments = no_moments(meter.problem.size, len(meter.problem.columns))
         self.history: list[Ints] = []
         self._keeps = meter.problem.common_random_numbers
         self.skewness: Floats | None = None
-        """Of the losses in the first round, by each objective."""
+        """The skewness of the losses in the first round, by objective."""
         size = meter.problem.size if self._keeps else 0
         self._losses: list[list[Floats]] = [[] for _ in range(size)]
 
@@ -44,8 +44,8 @@ class Rounds:
         counts, mean, squares = self.moments
         steps = np.column_stack((counts[grown], extra[grown]))
         kinds, kind = np.unique(steps, axis=0, return_inverse=True)
-        for number, (start, more) in enumerate(kinds.tolist()):
-            designs = grown[kind.reshape(-1) == number]
+        for group, (start, more) in enumerate(kinds.tolist()):
+            designs = grown[kind.reshape(-1) == group]
             new = self._evaluated(designs, range(start, start + more))
             both = merge(self.moments.at(designs), new)
             counts[designs], mean[designs], squares[designs] = both
@@ -66,7 +66,7 @@ class Rounds:
 
     @property
     def losses(self) -> list[Floats] | None:
-        """Of each design, an array of (replications, objectives), if they were kept."""
+        """The losses of each design, arrays of (replications, objectives), if they were kept."""
         return [np.concatenate(rows) for rows in self._losses] if self._keeps else None
 
     @property
@@ -84,7 +84,7 @@ class Ties(NamedTuple):
     step: each gets the replications that the group is given, until they differ.
     """
 
-    first: Ints  # (groups,): the design with the lowest number
+    first: Ints  # (groups,): the design with the lowest index
     sizes: Ints  # (groups,)
     group: Ints  # (designs,)
 
@@ -98,9 +98,9 @@ def ties_of(moments: Moments, objectives: slice = slice(None)) -> Ties:
         seen, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
     order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return Ties(first[order], sizes[order], place[group.reshape(-1)])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return Ties(first[order], sizes[order], rank[group.reshape(-1)])
 
 
 def begin(problem: Problem, meter: Meter, first: int) -> Rounds:
@@ -161,8 +161,8 @@ def round_up_to(
     return given
 
 
-def place_of(problem: Problem, objective: str | int) -> int:
-    """The place of an objective, by name or place."""
+def objective_index(problem: Problem, objective: str | int) -> int:
+    """The index of an objective, given by name or index."""
     names = [known.name for known in problem.objectives]
     if isinstance(objective, str):
         if objective not in names:

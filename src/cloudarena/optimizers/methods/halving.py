@@ -32,7 +32,7 @@ from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 
 FINALISTS = 10
-"""With several objectives, so that there is a front to choose from."""
+"""Designs that are left with several objectives, so that there is a front to choose from."""
 
 
 class HalvingOptions(FixedBudget, MarginClaim, FinalChoice):
@@ -76,7 +76,7 @@ def successive_halving(
     front = left[front_of(rounds.moments.mean[left])]
     chosen = front[choose(rule, rounds.moments.mean[front], options.seed)]
     seen = Evidence(rounds.moments, rounds.losses, allocated=True)
-    some, place = distinct(seen, int(chosen))
+    some, index = distinct(seen, int(chosen))
     alone = len(problem.objectives) == 1
     return select(
         problem,
@@ -85,7 +85,7 @@ def successive_halving(
         rounds.moments.at(left),
         evaluations=meter.spent,
         alignment=Alignment(
-            probability_of_best(some, place, margin, confidence),
+            probability_of_best(some, index, margin, confidence),
             1,
             chosen_words(problem, within=margin),
             exactly=True,
@@ -96,6 +96,6 @@ def successive_halving(
         all_losses=rounds.moments,
         skewness=rounds.skewness,
         chosen=np.array([chosen]),
-        shortfall=shortfall(some, place, confidence) if alone else None,
+        shortfall=shortfall(some, index, confidence) if alone else None,
         rounds=rounds.counts_by_round,
     )

@@ -14,7 +14,7 @@ from pydantic import Field
 from cloudarena.base.errors import SpecError
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.moments import merge, moments_of, skewness_of
-from cloudarena.optimizers.budget.rounds import place_of
+from cloudarena.optimizers.budget.rounds import objective_index
 from cloudarena.optimizers.methods.method import Budget, Claim, method
 from cloudarena.optimizers.ordinal.alignment import Alignment, no_claim
 from cloudarena.optimizers.problem import Problem
@@ -46,7 +46,7 @@ def kim_nelson(problem: Problem, options: KimNelsonOptions, watcher: Watcher | N
     """
     indifference, first, step = options.indifference, options.first, options.step
     confidence, evaluations = options.confidence, options.evaluations
-    place = place_of(problem, options.objective)
+    objective = objective_index(problem, options.objective)
     if not 2 <= problem.size <= MOST_DESIGNS:
         raise SpecError(
             f"designs: {problem.size:,} is not allowed: 2 to {MOST_DESIGNS:,}, since all pairs "
@@ -56,7 +56,7 @@ def kim_nelson(problem: Problem, options: KimNelsonOptions, watcher: Watcher | N
     designs = problem.all_designs()
     values = meter.evaluate(designs, range(first))
     losses = moments_of(values)
-    covariance = np.cov(values[:, :, place])
+    covariance = np.cov(values[:, :, objective])
     own = np.diag(covariance)
     # Variances of differences: what common random numbers share is gone.
     spread = np.maximum(own[:, None] + own[None, :] - 2.0 * covariance, 0.0)
@@ -66,7 +66,7 @@ def kim_nelson(problem: Problem, options: KimNelsonOptions, watcher: Watcher | N
 
     left, taken, remark = designs, first, ""
     while len(left) > 1:
-        mean = losses.mean[left, place]
+        mean = losses.mean[left, objective]
         slack = np.maximum(indifference / (2.0 * taken) * (scale[np.ix_(left, left)] - taken), 0.0)
         worse = mean[:, None] > mean[None, :] + slack
         best = int(np.argmin(mean))
@@ -89,7 +89,9 @@ def kim_nelson(problem: Problem, options: KimNelsonOptions, watcher: Watcher | N
         both = merge(losses.at(left), new)
         losses.counts[left], losses.mean[left], losses.squares[left] = both
         taken += step
-    good = f"the designs within {indifference:g} of the best by {problem.objectives[place].name}"
+    good = (
+        f"the designs within {indifference:g} of the best by {problem.objectives[objective].name}"
+    )
     return select(
         problem,
         "kim-nelson",
@@ -101,6 +103,6 @@ def kim_nelson(problem: Problem, options: KimNelsonOptions, watcher: Watcher | N
         compared=problem.size,
         all_losses=losses,
         skewness=skewness_of(values),
-        chosen=left[[np.argmin(losses.mean[left, place])]],
+        chosen=left[[np.argmin(losses.mean[left, objective])]],
         remark=remark,
     )

@@ -1,4 +1,4 @@
-"""LOS, layered ordinal optimisation: a rough look at all designs, then a proper one at the best.
+"""LOS, layered ordinal optimisation: a screening stage over all, a second stage for the best.
 
 It is far easier to tell which designs are better than by how much: the order of noisy means
 settles exponentially fast, their values only as 1 / sqrt(n). So (Ho, Zhao and Jia, "Ordinal
@@ -26,14 +26,15 @@ from cloudarena.base.checks import check_whole
 from cloudarena.base.errors import SpecError, nearest
 from cloudarena.base.statistics import front_of
 from cloudarena.optimizers.budget.meter import Meter, Watcher
-from cloudarena.optimizers.budget.moments import moments_of, own_squares, skewness_of
+from cloudarena.optimizers.budget.moments import independent_squares, moments_of, skewness_of
 from cloudarena.optimizers.methods.method import Budget, FinalChoice, LayersClaim, method
 from cloudarena.optimizers.ordinal.alignment import Alignment
 from cloudarena.optimizers.ordinal.claims import check_claim, check_front, good_words
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, choose, orders, resolved
-from cloudarena.optimizers.ordinal.order_curve import LOUD, Look, look_at
+from cloudarena.optimizers.ordinal.layers import first_in_order
+from cloudarena.optimizers.ordinal.order_curve import TOO_NOISY, Screening, screen
 from cloudarena.optimizers.ordinal.screening import drop_levels
-from cloudarena.optimizers.ordinal.second_stage import second_stage
+from cloudarena.optimizers.ordinal.second_stage import SecondStage, second_stage
 from cloudarena.optimizers.ordinal.selection_table import layers_to_select
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
@@ -41,9 +42,13 @@ from cloudarena.optimizers.selection import Selection, select
 Size = Literal["screening", "table"]
 
 MOST_KEPT = 2**26
-"""Values of a rough look, all of which are kept in memory."""
+"""Values of a screening stage, all of which are kept in memory."""
 LEAST_EACH = 8
-"""New replications of a selected design, on average: with fewer the second look tells nothing."""
+"""New replications of a selected design, on average: with fewer the second stage tells nothing."""
+NOTHING_LEFT = (
+    "No evaluations are left for a second stage: the objectives are those of the first, "
+    "which flatters the selected."
+)
 LEVELS = 100
 """Probabilities for which it is said how many designs would have to be selected."""
 
@@ -66,12 +71,12 @@ class LosOptions(Budget, LayersClaim, FinalChoice):
     """The options of LOS.
 
     With too few evaluations selected designs get fewer replications, the more the longer they are
-    ahead, and fewer are selected if there are not 8 for each; if they are enough for the first look
-    only, the choice is by that.
+    ahead, and fewer are selected if there are not 8 for each; if they are enough for the screening
+    stage only, the choice is by that.
     """
 
     rough: int = Field(10, ge=2)
-    """Replications of each design at the first look; with 2 none can be dropped surely."""
+    """Replications of each design at the screening stage; with 2 none can be dropped surely."""
     replications: int = Field(1000, ge=2)
     """Replications of each selected design."""
     size: Annotated[Size | int, PlainValidator(_read_size)] = "screening"
@@ -80,99 +85,95 @@ class LosOptions(Budget, LayersClaim, FinalChoice):
 
 @method("los", LosOptions)
 def los(problem: Problem, options: LosOptions, watcher: Watcher | None) -> Selection:
-    """Layered ordinal optimisation: a rough look at all designs, a proper one at the best few."""
-    rough, replications, evaluations = options.rough, options.replications, options.evaluations
-    good_layers, at_least, confidence = options.good_layers, options.at_least, options.confidence
-    size, seed = options.size, options.seed
+    """Layered ordinal optimisation: screens all designs, then evaluates the best few properly."""
     rule = resolved(options.final_rule, problem)
-    margin = check_claim(problem, at_least, good_layers, options.within)
-    if not isinstance(size, str):
-        check_whole("size", size, 1, problem.size)
-    if evaluations is not None and evaluations < problem.size * rough:
-        raise SpecError(
-            f"evaluations: {evaluations:,} are not enough: {rough} for each of "
-            f"{problem.size:,} designs"
-        )
-    meter = Meter(problem, problem.size * (rough + replications // 100), evaluations, watcher)
-    look, losses = rough_look(meter, rough)
-    front = front_of(look.moments.mean)
-    meter.best = int(front[choose(rule, look.moments.mean[front], seed)])
-    check_front(losses, at_least, good_layers, confidence)
+    margin = check_claim(problem, options.at_least, options.good_layers, options.within)
+    _check_budget(problem, options)
+    expected = problem.size * (options.rough + options.replications // 100)
+    meter = Meter(problem, expected, options.evaluations, watcher)
 
-    level = drop_levels(losses, rule, at_least, good_layers, margin)
+    screening, losses = screening_stage(meter, options.rough)
+    front = front_of(screening.moments.mean)
+    meter.best = int(front[choose(rule, screening.moments.mean[front], options.seed)])
+    check_front(losses, options.at_least, options.good_layers, options.confidence)
+    level = drop_levels(losses, rule, options.at_least, options.good_layers, margin)
     skewness = skewness_of(losses)
     del losses
-    selected = _selected(look, level, size, rule, at_least, good_layers, confidence)
-    remark = _remark(look, len(selected), problem.size, rough, replications)
-    left = None if evaluations is None else evaluations - meter.spent
+
+    selected = _selected(screening, level, options, rule)
+    remark = _remark(screening, len(selected), problem.size, options.rough, options.replications)
+    left = None if options.evaluations is None else options.evaluations - meter.spent
     if left is not None and left < 2:
-        means = look.moments.at(selected)
-        remark = (
-            "No evaluations are left for a second look: the objectives are those of the first, "
-            f"which flatters the selected. {remark}".strip()
-        )
         found = None
+        remark = f"{NOTHING_LEFT} {remark}".strip()
     else:
-        each = max(rough, LEAST_EACH) if size == "screening" else rough
-        affordable = len(selected) if left is None else max(1, left // each)
-        if len(selected) > affordable:
-            remark = (
-                f"{len(selected):,} designs would have to be selected; the evaluations are enough "
-                f"for {affordable:,}. {remark}".strip()
-            )
-            selected = _first(look, level, affordable, rule)
+        selected, cut = _affordable(screening, level, selected, options, rule, left)
+        remark = f"{cut} {remark}".strip()
         found = second_stage(
-            meter, selected, look.moments.at(selected), rough, replications, left, rule
+            meter,
+            selected,
+            screening.moments.at(selected),
+            options.rough,
+            options.replications,
+            left,
+            rule,
         )
-        means = found.losses
-    rounds = None
-    if found is not None and len(found.rounds) > 1:
-        rounds = np.full((1 + len(found.rounds), problem.size), rough, np.int64)
-        rounds[1:, selected] += found.rounds
-    dropped = np.delete(level, selected)
-    # What was dropped may be surer still, but more than was asked for is not claimed.
-    claim = min(confidence, 1.0 - float(dropped.max(initial=0.0)))
     return select(
         problem,
         "los",
         selected,
-        means,
+        screening.moments.at(selected) if found is None else found.losses,
         evaluations=meter.spent,
-        alignment=Alignment(claim, at_least, good_words(problem, good_layers, margin)),
-        confidence=confidence,
+        alignment=Alignment(
+            _claim(level, selected, options.confidence),
+            options.at_least,
+            good_words(problem, options.good_layers, margin),
+        ),
+        confidence=options.confidence,
         compared=problem.size if found is None else len(selected),
-        all_losses=look.moments,
+        all_losses=screening.moments,
         skewness=skewness,
         errors=None if found is None else found.errors,
         final_rule=rule,
         front=None if found is None else found.front,
         finalists=None if found is None else found.finalists,
-        seed=seed,
-        omega=str(look.omega),
-        noise=look.noise,
-        look=look,
+        seed=options.seed,
+        omega=str(screening.omega),
+        noise=screening.noise,
+        screening=screening,
         needed=needed_by_level(level),
-        rounds=rounds,
+        rounds=None if found is None else _rounds(problem.size, options.rough, selected, found),
         remark=remark,
     )
 
 
-def rough_look(meter: Meter, replications: int) -> tuple[Look, Floats]:
+def _check_budget(problem: Problem, options: LosOptions) -> None:
+    """Raises if more designs are to be selected than there are, or not all can be screened."""
+    if not isinstance(options.size, str):
+        check_whole("size", options.size, 1, problem.size)
+    if options.evaluations is not None and options.evaluations < problem.size * options.rough:
+        raise SpecError(
+            f"evaluations: {options.evaluations:,} are not enough: {options.rough} for each of "
+            f"{problem.size:,} designs"
+        )
+
+
+def screening_stage(meter: Meter, replications: int) -> tuple[Screening, Floats]:
     """Evaluates all designs roughly: what they look like, and all their losses."""
     problem = meter.problem
     designs = problem.all_designs()
     most = MOST_KEPT // (replications * len(problem.objectives))
     if problem.size > most:
         raise SpecError(
-            f"designs: {problem.size:,} are too many for a first look of {replications} "
+            f"designs: {problem.size:,} are too many for a screening stage of {replications} "
             f"replications: at most {most:,}; take a sample of them"
         )
     losses: Floats = meter.evaluate(designs, range(replications))
     moments = moments_of(losses)
     if not problem.common_random_numbers:
-        return look_at(moments), losses
-    own = own_squares(losses - moments.mean[:, None, :])
-    return look_at(moments, moments._replace(squares=own)), losses
+        return screen(moments), losses
+    own = independent_squares(losses - moments.mean[:, None, :])
+    return screen(moments, moments._replace(squares=own)), losses
 
 
 def needed_by_level(level: Floats) -> Ints:
@@ -181,44 +182,97 @@ def needed_by_level(level: Floats) -> Ints:
     return len(level) - np.searchsorted(np.sort(level), 1.0 - probabilities, side="right")
 
 
-def _selected(
-    look: Look,
-    level: Floats,
-    size: Size | int,
-    rule: FinalRule,
-    at_least: int,
-    good_layers: int,
-    confidence: float,
-) -> Ints:
-    if size == "screening":
-        kept = np.flatnonzero(level > 1.0 - confidence)
+def _selected(screening: Screening, level: Floats, options: LosOptions, rule: FinalRule) -> Ints:
+    """The designs that a second stage is due to."""
+    if options.size == "screening":
+        kept = np.flatnonzero(level > 1.0 - options.confidence)
         # People look at the front too.
-        return np.union1d(kept, np.flatnonzero(look.layer == 0))
-    if size == "table":
-        layers = int(look.layer.max()) + 1
+        return np.union1d(kept, np.flatnonzero(screening.layer == 0))
+    if options.size == "table":
+        layers = int(screening.layer.max()) + 1
         count = layers_to_select(
-            look.omega.shape, look.noise, len(level), layers, at_least, good_layers
+            screening.omega.shape,
+            screening.noise,
+            len(level),
+            layers,
+            options.at_least,
+            options.good_layers,
         )
-        return np.flatnonzero(look.layer < count)
-    return _first(look, level, int(size), rule)
+        return np.flatnonzero(screening.layer < count)
+    return _first(screening, level, int(options.size), rule)
 
 
-def _first(look: Look, level: Floats, count: int, rule: FinalRule) -> Ints:
-    """So many designs: those that are dropped last, and of equals the first by the final rule."""
-    by_rule = orders(rule, look.moments.mean)
-    place = np.argsort(by_rule[0]) if by_rule else look.layer
-    return np.sort(np.lexsort((place, -level))[:count])
+def _affordable(
+    screening: Screening,
+    level: Floats,
+    selected: Ints,
+    options: LosOptions,
+    rule: FinalRule,
+    left: int | None,
+) -> tuple[Ints, str]:
+    """The selected that the evaluations are enough for, and what is said of the others."""
+    each = max(options.rough, LEAST_EACH) if options.size == "screening" else options.rough
+    count = len(selected) if left is None else max(1, left // each)
+    if len(selected) <= count:
+        return selected, ""
+    return _first(screening, level, count, rule), (
+        f"{len(selected):,} designs would have to be selected; the evaluations are enough "
+        f"for {count:,}."
+    )
 
 
-def _remark(look: Look, selected: int, designs: int, rough: int, replications: int) -> str:
+def _first(screening: Screening, level: Floats, count: int, rule: FinalRule) -> Ints:
+    """Designs to begin with: those that are dropped last, and the front from end to end.
+
+    First come, if they are not more than half, the best by each order of the final rule: the knee
+    is measured between the ends of the front. Then those that are dropped last. Of equals, which
+    are all designs where the screening was too short to drop any, half are the first by the rule,
+    and half the first layers, spread over their length.
+    """
+    losses = screening.moments.mean
+    by_rule = orders(rule, losses)
+    chosen = np.unique([order[0] for order in by_rule[: count // 2]]).astype(np.int64)
+    others = np.setdiff1d(np.arange(len(level)), chosen)
+    room = count - len(chosen)
+    last = np.sort(level[others])[::-1][: room + 1].min(initial=np.inf)
+    surely = others[level[others] > last]
+    equals = others[level[others] == last]
+    room -= len(surely)
+    ranked = by_rule[0][np.isin(by_rule[0], equals)][: room // 2] if by_rule else equals[:0]
+    equals = np.setdiff1d(equals, ranked)
+    along = equals[first_in_order(losses[equals], room - len(ranked), screening.layer[equals])]
+    return np.sort(np.concatenate([chosen, surely, ranked, along]))
+
+
+def _claim(level: Floats, selected: Ints, confidence: float) -> float:
+    """The probability that is claimed of the selected.
+
+    What was dropped may be surer still, but more than was asked for is not claimed.
+    """
+    return min(confidence, 1.0 - float(np.delete(level, selected).max(initial=0.0)))
+
+
+def _rounds(designs: int, rough: int, selected: Ints, found: SecondStage) -> Ints | None:
+    """The replications of each design after screening and after each round, if several."""
+    if len(found.rounds) < 2:
+        return None
+    rounds = np.full((1 + len(found.rounds), designs), rough, np.int64)
+    rounds[1:, selected] += found.rounds
+    return rounds
+
+
+def _remark(
+    screening: Screening, selected: int, designs: int, rough: int, replications: int
+) -> str:
     cost, whole = designs * rough + selected * replications, designs * replications
     if selected == designs > 1:
         return f"{rough} replications of each are too few to drop any design surely."
     if cost >= whole:
         return (
-            f"LOS does not help here: so much noise ({look.noise:.2g}) leaves {selected:,} designs "
+            f"LOS does not help here: so much noise ({screening.noise:.2g}) "
+            f"leaves {selected:,} designs "
             f"to select, {cost:,} evaluations in all; Monte Carlo needs {whole:,}."
         )
-    if look.noise >= LOUD:
-        return f"The noise ({look.noise:.2g}) is too large to order the designs well."
+    if screening.noise >= TOO_NOISY:
+        return f"The noise ({screening.noise:.2g}) is too large to order the designs well."
     return ""

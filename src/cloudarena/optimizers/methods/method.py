@@ -31,8 +31,8 @@ class Options(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _no_truth_values(cls, data: Any) -> Any:
-        """Refuses truth values, which no option takes, and makes plain numbers of NumPy's."""
+    def _no_booleans(cls, data: Any) -> Any:
+        """Refuses booleans, which no option takes, and makes plain numbers of NumPy's."""
         if not isinstance(data, Mapping):
             return data
         for key, value in data.items():
@@ -116,10 +116,14 @@ class Method(Generic[OptionsT]):
         name: str,
         options: type[OptionsT],
         select: Callable[[Problem, OptionsT, Watcher | None], Selection],
+        limits: bool = False,
+        searches: bool = False,
     ) -> None:
         self.name = name
         self.options = options
         self.select = select
+        self.takes_limits = limits
+        self.searches = searches
         self.__doc__ = select.__doc__
 
     def __call__(
@@ -132,6 +136,16 @@ class Method(Generic[OptionsT]):
             watcher: is called again and again with the progress.
             options: as the method declares them.
         """
+        if problem.limits and not self.takes_limits:
+            raise SpecError(
+                f"where: {problem.limits[0]} is not allowed for method {self.name}, which knows no "
+                "limits"
+            )
+        if problem.is_continuous and not self.searches:
+            raise SpecError(
+                f"designs: a range without steps is not allowed for method {self.name}, which "
+                "tries each design: say steps, or in the study sample: 1000, or search"
+            )
         return self.select(problem, self.read(options), watcher)
 
     def __repr__(self) -> str:
@@ -170,12 +184,14 @@ class Method(Generic[OptionsT]):
 
 
 def method(
-    name: str, options: type[OptionsT]
+    name: str, options: type[OptionsT], limits: bool = False, searches: bool = False
 ) -> Callable[[Callable[[Problem, OptionsT, Watcher | None], Selection]], Method[OptionsT]]:
     """Makes a method of a function.
 
     Args:
         name: what users write, such as ``los``.
         options: what the method is told; the function's second argument.
+        limits: whether it knows what to do with limits.
+        searches: whether it looks at some designs only, so that keys may be continuous.
     """
-    return lambda select: Method(name, options, select)
+    return lambda select: Method(name, options, select, limits, searches)

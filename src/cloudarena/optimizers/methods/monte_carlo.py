@@ -22,7 +22,7 @@ from cloudarena.optimizers.methods.method import Budget, FinalChoice, LayersClai
 from cloudarena.optimizers.ordinal.alignment import Alignment
 from cloudarena.optimizers.ordinal.claims import check_claim, chosen_words, good_words
 from cloudarena.optimizers.ordinal.final_rules import choose, orders, resolved
-from cloudarena.optimizers.ordinal.order_curve import look_at
+from cloudarena.optimizers.ordinal.order_curve import screen
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 
@@ -67,7 +67,7 @@ def monte_carlo(problem: Problem, options: MonteCarloOptions, watcher: Watcher |
     if size <= MOST_KEPT:
         kept = meter.evaluate(designs, range(replications))
     losses = meter.estimate(designs, range(replications)) if kept is None else moments_of(kept)
-    look = look_at(losses)
+    screening = screen(losses)
     front = front_of(losses.mean)
     chosen = front[choose(rule, losses.mean[front], seed)]
     together = problem.common_random_numbers and kept is not None
@@ -95,14 +95,14 @@ def monte_carlo(problem: Problem, options: MonteCarloOptions, watcher: Watcher |
         chosen=np.array([chosen]),
         shortfall=shortfall(*distinct(seen, int(chosen)), confidence) if alone else None,
         seed=seed,
-        omega=str(look.omega),
-        noise=look.noise,
-        look=look,
+        omega=str(screening.omega),
+        noise=screening.noise,
+        screening=screening,
     )
 
 
 def _claim_of_several(seen: Evidence, front: Ints, rule: str, at_least: int) -> float:
-    """That the first ``at_least`` designs of a front by a rule are on the true one (Bonferroni).
+    """Claims that the first designs of a front by a rule are on the true one (Bonferroni).
 
     Which they are is not chosen by how sure they are.
     """
@@ -111,7 +111,7 @@ def _claim_of_several(seen: Evidence, front: Ints, rule: str, at_least: int) -> 
     by_rule = orders(rule, seen.moments.mean[front])
     order = by_rule[0] if by_rule else np.arange(len(front))
     errors = [
-        1.0 - probability_of_best(*distinct(seen, int(front[place])))
-        for place in order[:at_least].tolist()
+        1.0 - probability_of_best(*distinct(seen, int(front[index])))
+        for index in order[:at_least].tolist()
     ]
     return max(0.0, 1.0 - sum(errors))

@@ -36,7 +36,7 @@ class Nsga2Options(FixedBudget, Claim, FinalChoice):
     """How many designs a generation has."""
 
 
-@method("nsga2", Nsga2Options)
+@method("nsga2", Nsga2Options, searches=True)
 def nsga2(problem: Problem, options: Nsga2Options, watcher: Watcher | None) -> Selection:
     """The usual genetic algorithm for several objectives, by pymoo; claims nothing."""
     evaluations, replications = options.evaluations, options.replications
@@ -95,7 +95,7 @@ class _Archive:
         self._parts.append(losses)
 
     def all_moments(self) -> Moments:
-        """Of all of them."""
+        """The moments of all designs that were evaluated."""
         return Moments(*(np.concatenate(part) for part in zip(*self._parts, strict=True)))
 
     def front(self) -> tuple[Ints, Moments]:
@@ -107,7 +107,7 @@ class _Archive:
 
 
 def _algorithm(problem: Problem, population: int, seed: int) -> tuple[Any, Any]:
-    """pymoo's algorithm, and a function that tells it the losses of what it asked for."""
+    """The algorithm of pymoo, and a function that tells it the losses it asked for."""
     try:
         from pymoo.algorithms.moo.nsga2 import NSGA2
         from pymoo.core.evaluator import Evaluator

@@ -42,7 +42,7 @@ from cloudarena.optimizers.budget.rounds import (
     begin,
     check_budget,
     default_step,
-    place_of,
+    objective_index,
     round_up_to,
     ties_of,
 )
@@ -74,7 +74,7 @@ def ocba_allocation(means: ArrayLike, variances: ArrayLike, counts: ArrayLike, e
 def ocba_m_allocation(
     means: ArrayLike, variances: ArrayLike, counts: ArrayLike, extra: int, top: int
 ) -> Ints:
-    """As ``ocba_allocation``, to find the ``top`` designs with the least means."""
+    """Shares as ``ocba_allocation`` does, to find the ``top`` designs with the least means."""
     mean, variance, count = _checked(means, variances, counts, extra)
     check_whole("top", top, 1, len(mean) - 1)
     return _allocate_for_top(mean, variance, count, extra, np.ones_like(count), top)
@@ -106,14 +106,14 @@ class OcbaMOptions(Allocated, Claim):
 def ocba(problem: Problem, options: OcbaOptions, watcher: Watcher | None) -> Selection:
     """Replications go where they tell the best design by one objective from its rivals."""
     confidence = options.confidence
-    place = place_of(problem, options.objective)
+    objective = objective_index(problem, options.objective)
     margin = read_within(options.within, 1)
-    rounds = _sequential(problem, options, place, _allocate_for_best, watcher)
-    ties, mean, _, _ = _distinct(rounds, place)
+    rounds = _sequential(problem, options, objective, _allocate_for_best, watcher)
+    ties, mean, _, _ = _distinct(rounds, objective)
     best = ties.first[[np.argmin(mean)]]
     seen = Evidence(rounds.moments, rounds.losses, allocated=True)
-    some, chosen = distinct(seen, int(best[0]), slice(place, place + 1))
-    name = problem.objectives[place].name
+    some, chosen = distinct(seen, int(best[0]), slice(objective, objective + 1))
+    name = problem.objectives[objective].name
     good = f"the best design by {name}"
     if margin.is_open:
         good = f"a design within {margin} of the best by {name}"
@@ -122,7 +122,7 @@ def ocba(problem: Problem, options: OcbaOptions, watcher: Watcher | None) -> Sel
         1,
         good,
         exactly=True,
-        equals=never_differed(seen, int(best[0]), slice(place, place + 1)),
+        equals=never_differed(seen, int(best[0]), slice(objective, objective + 1)),
     )
     missing = shortfall(some, chosen, confidence)
     return _selection(problem, "ocba", rounds, best, claim, confidence, missing)
@@ -130,19 +130,19 @@ def ocba(problem: Problem, options: OcbaOptions, watcher: Watcher | None) -> Sel
 
 @method("ocba-m", OcbaMOptions)
 def ocba_m(problem: Problem, options: OcbaMOptions, watcher: Watcher | None) -> Selection:
-    """As ocba, for the best few designs by one objective."""
+    """Replications go where they tell the best few designs by one objective from the rest."""
     top, confidence = options.top, options.confidence
-    place = place_of(problem, options.objective)
+    objective = objective_index(problem, options.objective)
     _check_designs(problem)
     check_whole("top", top, 1, problem.size - 1)
 
     def allocate(mean: Floats, variance: Floats, counts: Ints, extra: int, sizes: Ints) -> Ints:
         return _allocate_for_top(mean, variance, counts, extra, sizes, top)
 
-    rounds = _sequential(problem, options, place, allocate, watcher)
-    best = np.argsort(rounds.moments.mean[:, place], kind="stable")[:top]
-    ties, mean, variance, counts = _distinct(rounds, place)
-    name = problem.objectives[place].name
+    rounds = _sequential(problem, options, objective, allocate, watcher)
+    best = np.argsort(rounds.moments.mean[:, objective], kind="stable")[:top]
+    ties, mean, variance, counts = _distinct(rounds, objective)
+    name = problem.objectives[objective].name
     good = f"the best design by {name}" if top == 1 else f"the best {top:,} designs by {name}"
     claim = probability_of_top(mean, variance, counts, top, ties.sizes)
     alignment = Alignment(claim, top, good, exactly=True)
@@ -215,14 +215,14 @@ def _edge(mean: Floats, error: Floats, top: int, sizes: Ints) -> _Edge:
     """A bound between the last of the top and the next, nearer to the one that is known better."""
     order = np.argsort(mean, kind="stable")
     upto = np.cumsum(sizes[order])
-    place = int(np.searchsorted(upto, top))
+    end = int(np.searchsorted(upto, top))
     inside, cut = np.zeros((2, len(mean)), np.bool_)
-    inside[order[: place + 1]] = True
-    last = order[place]
-    if upto[place] > top:
+    inside[order[: end + 1]] = True
+    last = order[end]
+    if upto[end] > top:
         cut[last] = True
         return _Edge(float(mean[last]), inside, cut)
-    following = order[place + 1]
+    following = order[end + 1]
     weights = np.array([error[following], error[last]])
     if weights.sum() == 0.0:
         weights = np.ones(2)
@@ -246,7 +246,7 @@ def _check_designs(problem: Problem) -> None:
 def _sequential(
     problem: Problem,
     options: Allocated,
-    place: int,
+    objective: int,
     allocate: Allocation,
     watcher: Watcher | None,
 ) -> Rounds:
@@ -257,7 +257,7 @@ def _sequential(
     meter = Meter(problem, evaluations, evaluations, watcher)
     rounds = begin(problem, meter, first)
     while meter.spent < evaluations:
-        ties, mean, variance, counts = _distinct(rounds, place)
+        ties, mean, variance, counts = _distinct(rounds, objective)
         meter.best = int(ties.first[np.argmin(mean)])
         extra = min(max(step, int(ties.sizes.max())), evaluations - meter.spent)
         given = allocate(mean, variance, counts, extra, ties.sizes)
@@ -267,11 +267,11 @@ def _sequential(
     return rounds
 
 
-def _distinct(rounds: Rounds, place: int) -> tuple[Ties, Floats, Floats, Ints]:
+def _distinct(rounds: Rounds, objective: int) -> tuple[Ties, Floats, Floats, Ints]:
     """Means, variances and counts by an objective of the designs that differ in it."""
-    ties = ties_of(rounds.moments, slice(place, place + 1))
+    ties = ties_of(rounds.moments, slice(objective, objective + 1))
     moments = rounds.moments.at(ties.first)
-    return ties, moments.mean[:, place], moments.variance[:, place], moments.counts
+    return ties, moments.mean[:, objective], moments.variance[:, objective], moments.counts
 
 
 def _selection(

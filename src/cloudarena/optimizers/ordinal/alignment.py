@@ -52,5 +52,5 @@ class Alignment(NamedTuple):
 
 
 def no_claim(why: str) -> Alignment:
-    """Of a method that cannot state an honest probability."""
+    """The empty claim of a method that cannot state an honest probability."""
     return Alignment(math.nan, 0, "", assumes="", why_none=why)

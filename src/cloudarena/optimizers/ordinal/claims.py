@@ -41,7 +41,7 @@ def check_front(losses: Floats, at_least: int, good_layers: int, confidence: flo
     kept = np.count_nonzero(front_levels(losses, good_layers) > level)
     if at_least > (most := min(len(losses), int(kept / 0.75))):
         raise SpecError(
-            f"at_least: {at_least:,} is not allowed: the first look shows that "
+            f"at_least: {at_least:,} is not allowed: the screening stage shows that "
             f"{layer_words(good_layers)} has at most {most:,} designs"
         )
 

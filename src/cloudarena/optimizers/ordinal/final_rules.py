@@ -29,7 +29,7 @@ def resolved(rule: str | None, problem: Problem) -> FinalRule:
 
 
 def choose(rule: str, losses: Floats, seed: int = 0) -> int:
-    """The place of the design to take, among those of a front.
+    """The index of the design to take, among those of a front.
 
     ``first_objective`` takes the best by the first objective, equals by the next; ``knee`` the
     one with the least sum of losses, each stretched to [0, 1] over the front, which for two

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.engine.compiled import lean
+from cloudarena.engine.compiled import jit_uncounted
 
 
-@lean
+@jit_uncounted
 def layers_of_pairs(first: Floats, second: Floats, order: Ints, last: Floats, layer: Ints) -> None:
     """Fills in ``layer``; ``last`` is the second objective of each layer's last point."""
     count = 0
-    for place in range(len(order)):
-        point = order[place]
-        if place > 0:
-            before = order[place - 1]
+    for position in range(len(order)):
+        point = order[position]
+        if position > 0:
+            before = order[position - 1]
             if first[point] == first[before] and second[point] == second[before]:
                 layer[point] = layer[before]
                 continue
@@ -31,15 +31,15 @@ def layers_of_pairs(first: Floats, second: Floats, order: Ints, last: Floats, la
             count = max(count, low + 1)
 
 
-@lean
+@jit_uncounted
 def layers_of_many(losses: Floats, order: Ints, newest: Ints, older: Ints, layer: Ints) -> None:
     """Fills in ``layer``; the members of a layer are a list from its newest through ``older``."""
     points, objectives = losses.shape
     count = 0
-    for place in range(points):
-        point = order[place]
-        if place > 0:
-            before = order[place - 1]
+    for position in range(points):
+        point = order[position]
+        if position > 0:
+            before = order[position - 1]
             same = True
             for objective in range(objectives):
                 same &= losses[point, objective] == losses[before, objective]

@@ -37,7 +37,7 @@ def layers(points: ArrayLike, most: int | None = None) -> Ints:
 
 
 def layers_of(losses: Floats, most: int) -> Ints:
-    """As ``layers``, for losses that are known to be good."""
+    """Layers of losses that need not be checked."""
     objectives = losses.shape[1]
     if objectives == 1:
         return np.minimum(np.unique(losses[:, 0], return_inverse=True)[1], most)
@@ -60,18 +60,18 @@ def layers_of(losses: Floats, most: int) -> Ints:
 
 
 def up_to_layer(layer: Ints) -> Ints:
-    """For each point, how many points are in its layer and those before."""
+    """The number of points in the layer of each point and those before."""
     return np.asarray(np.cumsum(np.bincount(layer))[layer])
 
 
 def whole_layers(layer: Ints, wanted: int) -> Ints:
-    """The places of the first layers that together have at least ``wanted`` points, ascending."""
+    """The indices of the first layers that together have at least ``wanted`` points, ascending."""
     sizes = np.cumsum(np.bincount(layer))
     return np.flatnonzero(layer <= np.searchsorted(sizes, wanted))
 
 
 def first_in_order(losses: Floats, count: int, layer: Ints | None = None) -> Ints:
-    """The places of exactly ``count`` points of the first layers, ascending.
+    """The indices of exactly ``count`` points of the first layers, ascending.
 
     Of a layer that does not fit whole, those spread evenly along the first objective.
 
@@ -80,6 +80,8 @@ def first_in_order(losses: Floats, count: int, layer: Ints | None = None) -> Int
         count: how many.
         layer: the layers of the points, if they are known.
     """
+    if count == 0:
+        return np.empty(0, np.int64)
     layer = layers_of(losses, len(losses)) if layer is None else layer
     first = whole_layers(layer, count)
     last = first[layer[first] == layer[first].max()]

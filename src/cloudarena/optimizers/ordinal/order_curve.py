@@ -1,4 +1,4 @@
-"""What a rough look at all designs tells: how good ones are spread, and how loud the noise is."""
+"""What the screening stage tells: how good designs are spread, and how large the noise is."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ STEEP, FLAT = 0.60, 0.45
 """Areas under the order-performance curve from which on, and below which, it is called so."""
 BELL, U_SHAPED = 0.65, 0.35
 """Shares of the designs in the middle half of the layers; a straight curve has 0.5."""
-LOUD = 0.5
-"""With more noise than this all curves look alike."""
+TOO_NOISY = 0.5
+"""The noise beyond which all curves look alike."""
 
 
 class OrderCurve(NamedTuple):
     """The order-performance curve: what share of the designs is in the best part of the order."""
 
     part: Floats
-    """From 0 to 1."""
+    """The part of the range, from 0 to 1."""
     share: Floats
-    """Of the designs in that part, from 0 to 1."""
+    """The share of the designs in that part, from 0 to 1."""
 
     @property
     def area(self) -> float:
-        """Under the curve; 0.5 if it is straight."""
+        """The area under the curve; 0.5 if it is straight."""
         return float(np.trapezoid(self.share, self.part))
 
 
@@ -84,14 +84,14 @@ def omega_of(curve: OrderCurve, noise: float) -> Omega:
         shape = "bell"
     elif middle <= U_SHAPED:
         shape = "u-shaped"
-    return Omega(shape, area, noise < LOUD)
+    return Omega(shape, area, noise < TOO_NOISY)
 
 
 def noise_level(means: Floats, errors: Floats) -> float:
     """The mean standard error over half the range of the true losses, the largest over objectives.
 
-    0 without noise; from 0.5 on a rough look hardly orders the designs; infinite if the means are
-    spread no wider than their errors explain. The range of the observed means is wider than the
+    0 without noise; from 0.5 on a screening stage hardly orders the designs; infinite if the means
+    are spread no wider than their errors explain. The range of the observed means is wider than the
     true one by the noise itself, so that the errors would never be more than a third of it: it is
     multiplied by the root of the share of the variance that is not noise.
 
@@ -120,18 +120,18 @@ def noise_level_411(observations: ArrayLike) -> Floats:
     return np.asarray(stretched.std(axis=0))
 
 
-class Look(NamedTuple):
-    """A rough look at all designs."""
+class Screening(NamedTuple):
+    """The screening stage over all designs."""
 
     moments: Moments
     layer: Ints
-    """Of each design, by its mean losses."""
+    """The layer of each design, by its mean losses."""
     curve: OrderCurve
     omega: Omega
     noise: float
 
 
-def look_at(moments: Moments, own: Moments | None = None) -> Look:
+def screen(moments: Moments, own: Moments | None = None) -> Screening:
     """Layers, order-performance curve and noise of designs that were all evaluated.
 
     Args:
@@ -141,4 +141,4 @@ def look_at(moments: Moments, own: Moments | None = None) -> Look:
     layer = layers_of(moments.mean, len(moments.mean))
     curve = order_curve(moments.mean, layer)
     noise = noise_level(moments.mean, (own or moments).standard_error)
-    return Look(moments, layer, curve, omega_of(curve, noise), noise)
+    return Screening(moments, layer, curve, omega_of(curve, noise), noise)

@@ -1,4 +1,4 @@
-"""Which designs may be dropped after a rough look, with a guarantee that assumes no truth.
+"""Which designs may be dropped after a screening stage, with a guarantee that assumes no truth.
 
 Screening after Nelson, Swann, Goldsman and Song ("Simple procedures for selecting the best
 simulated system when the number of alternatives is large", Operations Research 49(6), 2001) keeps
@@ -38,7 +38,7 @@ from cloudarena.optimizers.ordinal.layers import first_in_order, layers_of
 from cloudarena.optimizers.ordinal.within import Within
 
 PILOT_SHARE = 0.2
-"""Of the replications of the rough look; tried with 2 to 5 of 10: fewest are kept with 2 or 3."""
+"""The share of the replications that choose controls; of 2 to 5 of 10, 2 or 3 keep the fewest."""
 CONTROLS = (1, 4)
 """How many of the pilot's best are taken together as a control."""
 COMPARED = 10
@@ -46,7 +46,7 @@ COMPARED = 10
 
 
 def pilot_of(replications: int) -> int:
-    """How many of the replications of a rough look choose the controls."""
+    """How many of the replications of a screening stage choose the controls."""
     return max(1, round(PILOT_SHARE * replications))
 
 
@@ -73,7 +73,7 @@ def drop_levels(
 
 
 def front_levels(losses: Floats, good_layers: int = 1) -> Floats:
-    """For one design of the first true layers of several objectives, whichever it is."""
+    """Levels at which any design of the first true layers, by several objectives, is dropped."""
     pilot, tests = _parted(losses)
     if tests.shape[1] < 2:
         return np.ones(len(losses))
@@ -94,8 +94,9 @@ def _parted(losses: Floats) -> tuple[Floats, Floats]:
 
 
 def score_weights(pilot: Floats, rule: str) -> Floats:
-    """What each objective weighs in the score of a final rule: in the sum that the knee is least in
-    each is stretched over the front.
+    """The weight of each objective in the score of a final rule.
+
+    In the sum that is least at the knee each is stretched over the front.
     """
     objectives = pilot.shape[1]
     if objectives == 1 or rule in ("first_objective", "max_throughput"):
@@ -162,8 +163,10 @@ def chance_not_worse(differences: Floats) -> Floats:
 
 
 def _chains(pilot: Floats, layers: int) -> list[Ints]:
-    """Some designs of the pilot's layer ``layers - 1``, each with a design before it of each layer
-    above that dominates it, from the last to the first; fewer layers if there are no more.
+    """Chains of designs that dominate each other, one of each of the first layers of the pilot.
+
+    Each begins with a design of the layer ``layers - 1`` and goes up to the first; there is none if
+    there are fewer layers.
     """
     layer = layers_of(pilot, layers)
     last = min(int(layer.max()), layers - 1)
@@ -179,7 +182,7 @@ def _chains(pilot: Floats, layers: int) -> list[Ints]:
         chain = [end]
         for above in range(last - 1, -1, -1):
             dominating = (pilot <= pilot[chain[-1]]).all(axis=1) & (layer == above)
-            places = np.flatnonzero(dominating)
-            chain.append(int(places[np.argmin(size[places])]))
+            indices = np.flatnonzero(dominating)
+            chain.append(int(indices[np.argmin(size[indices])]))
         chains.append(np.array(chain))
     return chains

@@ -1,11 +1,11 @@
-"""The second look of LOS: new replications of the selected designs, the more the longer they lead.
+"""The second stage of LOS: new replications of the selected designs, the more the longer they lead.
 
 If the evaluations suffice, each selected design gets all its replications. If they do not, as many
 for each would be too few to tell the best from its rivals, since the selected are many and most are
 no rivals. So the evaluations are shared among rounds, as in successive halving: each round gives
 the same effort to half as many designs.
 
-Those go on that are first by the final rule, after both looks. A rule may have several orders: the
+Those go on that are first by the final rule, after both stages. A rule may have several orders: the
 knee depends on the ends of the front, so there are rivals for each end as well, and the effort is
 shared among the orders. Of designs that have never differed one goes on, and stands for them on the
 front. The rule ``random`` has no order: there all get the same.
@@ -32,28 +32,30 @@ from cloudarena.optimizers.budget.rounds import ties_of
 from cloudarena.optimizers.ordinal.final_rules import FinalRule, orders
 
 RIVALS = 2
-"""By each order, in the last round."""
+"""Designs that are left by each order in the last round."""
 FIRST_SHARE = 0.4
-"""Of the evaluations, for the first round if there are several objectives: people look at the front
-too, and most of it is evaluated in no other round."""
+"""The share of the evaluations for the first round if there are several objectives.
+
+People look at the front too, and most of it is evaluated in no other round."""
 
 
 FEWEST_FOR_SLOPE = 5
-"""Replications."""
+"""The replications below which no slope is estimated."""
 
 
-class SecondLook(NamedTuple):
+class SecondStage(NamedTuple):
     """What new replications tell of the selected designs."""
 
     losses: Moments
-    """Of each; those that were dropped have fewer replications, and means that can be compared."""
+    """The losses of each design; dropped ones have fewer replications, and comparable means."""
     errors: Floats
     """Standard errors of the means."""
     front: Ints
-    """The places, among the selected, of those on the front when they were last compared, but for
-    those whose means say otherwise."""
+    """The indices, among the selected, of the front when they were last compared.
+
+    Those whose means say otherwise are left out."""
     finalists: Ints
-    """Those of the front that were never dropped: one of them is to be taken."""
+    """The designs of the front that were never dropped: one of them is to be taken."""
     rounds: Ints  # (rounds, selected)
     """New replications of each after each round."""
 
@@ -66,14 +68,14 @@ def second_stage(
     replications: int,
     left: int | None,
     rule: FinalRule,
-) -> SecondLook:
+) -> SecondStage:
     """Evaluates the selected designs with replications that had no part in their selection.
 
     Args:
         meter: evaluates and counts.
         selected: the designs.
-        rough: what the first look told of them, by which they are ordered too.
-        start: the number of the first new replication.
+        rough: what the screening stage told of them, by which they are ordered too.
+        start: the index of the first new replication.
         replications: of each design, at most.
         left: evaluations, at most; None for as many as it takes.
         rule: how one of them will be chosen.
@@ -83,47 +85,47 @@ def second_stage(
     meter.expected = meter.spent + left
     counts, mean, squares = losses = no_moments(len(selected), rough.mean.shape[1])
     rivals = _rivals(len(selected), len(orders(rule, rough.mean)), left) if left < wanted else []
-    places, taken, history = np.arange(len(selected)), 0, []
+    indices, taken, history = np.arange(len(selected)), 0, []
     on_front, has_front = np.zeros(len(selected), np.bool_), rough.mean.shape[1] > 1
     keeps = bool(rivals) and meter.problem.common_random_numbers
     kept: list[list[Floats]] = [[] for _ in range(len(selected) if keeps else 0)]
-    for number, most in enumerate([len(selected), *rivals]):
-        if number > 0:
-            both = merge(rough.at(places), losses.at(places))
+    for round_index, most in enumerate([len(selected), *rivals]):
+        if round_index > 0:
+            both = merge(rough.at(indices), losses.at(indices))
             differing = ties_of(both).first
-            on_front[places] = False
-            places, means = places[differing], both.mean[differing]
-            on_front[places[front_of(means)]] = True
+            on_front[indices] = False
+            indices, means = indices[differing], both.mean[differing]
+            on_front[indices[front_of(means)]] = True
             by_rule = orders(rule, means)
-            meter.best = int(selected[places[by_rule[0][0]]])
-            places = places[np.unique(np.concatenate([order[:most] for order in by_rule]))]
-        share = left // (len(rivals) + 1 - number)
-        if number == 0 and rivals and has_front:
+            meter.best = int(selected[indices[by_rule[0][0]]])
+            indices = indices[np.unique(np.concatenate([order[:most] for order in by_rule]))]
+        share = left // (len(rivals) + 1 - round_index)
+        if round_index == 0 and rivals and has_front:
             share = max(share, int(FIRST_SHARE * left))
         # The first rounds have many designs: one replication each, if need be more than a share.
-        more = min(max(share // len(places), 1), left // len(places), replications - taken)
+        more = min(max(share // len(indices), 1), left // len(indices), replications - taken)
         if more == 0:
             break
         numbers = range(start + taken, start + taken + more)
         if keeps:
-            values = meter.evaluate(selected[places], numbers)
-            for place, rows in zip(places.tolist(), values, strict=True):
-                kept[place].append(rows)
+            values = meter.evaluate(selected[indices], numbers)
+            for index, rows in zip(indices.tolist(), values, strict=True):
+                kept[index].append(rows)
             new = moments_of(values)
         else:
-            new = meter.estimate(selected[places], numbers)
-        counts[places], mean[places], squares[places] = merge(losses.at(places), new)
+            new = meter.estimate(selected[indices], numbers)
+        counts[indices], mean[indices], squares[indices] = merge(losses.at(indices), new)
         taken += more
-        left -= more * len(places)
+        left -= more * len(indices)
         history.append(counts.copy())
     errors = losses.standard_error
     if keeps:
         whole = [np.concatenate(rows) for rows in kept]
         mean, errors = _comparable(losses, whole, np.flatnonzero(counts == counts.max()))
-    finalists = places[front_of(mean[places])]
-    on_front[places] = False
+    finalists = indices[front_of(mean[indices])]
+    on_front[indices] = False
     front = np.union1d(_beside(mean, np.flatnonzero(on_front), finalists), finalists)
-    return SecondLook(losses._replace(mean=mean), errors, front, finalists, np.array(history))
+    return SecondStage(losses._replace(mean=mean), errors, front, finalists, np.array(history))
 
 
 def _comparable(losses: Moments, values: list[Floats], last: Ints) -> tuple[Floats, Floats]:
@@ -131,22 +133,22 @@ def _comparable(losses: Moments, values: list[Floats], last: Ints) -> tuple[Floa
     counts, mean, _ = losses
     mean, variance = mean.copy(), losses.variance
     squared = variance / counts.max()
-    known = np.array([values[place] for place in last.tolist()])  # (designs, replications, ...)
+    known = np.array([values[index] for index in last.tolist()])  # (designs, replications, ...)
     whole, most = known.mean(axis=1), known.shape[1]
-    for place, own in enumerate(values):
+    for index, own in enumerate(values):
         fewer = len(own)
         if fewer == most:
             continue
         shared = known[:, :fewer]
         slope, left, control = _slopes(own, shared)
         every = np.arange(own.shape[1])
-        mean[place] += slope * (whole - shared.mean(axis=1))[control, every]
-        squared[place] += left * (1.0 / fewer - 1.0 / most)
+        mean[index] += slope * (whole - shared.mean(axis=1))[control, every]
+        squared[index] += left * (1.0 / fewer - 1.0 / most)
     return mean, np.sqrt(squared)
 
 
 def _slopes(own: Floats, shared: Floats) -> tuple[Floats, Floats, Ints]:
-    """For each objective: the slope over the best control, what it leaves of the variance, who."""
+    """Slopes over the best control by objective, what they leave of the variance, and who."""
     replications, objectives = own.shape
     if replications < FEWEST_FOR_SLOPE:
         spread = (
@@ -165,7 +167,7 @@ def _slopes(own: Floats, shared: Floats) -> tuple[Floats, Floats, Ints]:
 
 
 def _beside(mean: Floats, others: Ints, finalists: Ints) -> Ints:
-    """Those of the others that neither dominate a finalist nor are dominated by any."""
+    """The others that neither dominate a finalist nor are dominated by any."""
     mine, theirs = mean[others][:, None, :], mean[finalists][None, :, :]
     lower, higher = (mine < theirs).any(axis=2), (mine > theirs).any(axis=2)
     left = others[(lower == higher).all(axis=1)]  # both, or equal to it

@@ -21,7 +21,7 @@ import numpy as np
 from cloudarena.optimizers.ordinal.order_curve import Shape
 
 DESIGNS = 1000
-"""Of the problems that the table was calibrated on."""
+"""The designs of the problems that the table was calibrated on."""
 
 
 class Row(NamedTuple):

@@ -17,13 +17,13 @@ class SpeedUp(NamedTuple):
     """How many times as many evaluations others need."""
 
     over_monte_carlo: float
-    """``N / (n + S N / T)``"""
+    """The speed-up ``N / (n + S N / T)``."""
     over_blind_pick: float
-    """``k T / (G (T n / N + S))``"""
+    """The speed-up ``k T / (G (T n / N + S))``."""
     over_monte_carlo_thesis: float
-    """``T / S``: as if the rough look cost nothing. It costs more than the rest if T n > S N."""
+    """The speed-up ``T / S``, as if screening, most of the cost if T n > S N, cost nothing."""
     over_blind_pick_thesis: float
-    """``k T / (G S)``"""
+    """The speed-up ``k T / (G S)``, as if screening cost nothing."""
 
     @property
     def is_worthwhile(self) -> bool:

@@ -38,7 +38,7 @@ class Within(NamedTuple):
         return self.share > 0.0 or self.amount > 0.0
 
     def factor(self, means: Floats) -> Floats:
-        """By which losses with these means are multiplied."""
+        """The factor by which losses with these means are multiplied."""
         return np.asarray(1.0 + self.share * np.sign(means))
 
     def __str__(self) -> str:

@@ -14,4 +14,4 @@ class Encoding(NamedTuple):
     levels: tuple[int, ...]
     """Gene j runs from 0 to ``levels[j] - 1``."""
     decode: Callable[[Ints], Ints]
-    """The numbers of the designs of an array of genes, a design a row."""
+    """The indices of the designs of an array of genes, a design a row."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from cloudarena.base.arrays import Ints
 from cloudarena.base.errors import SpecError
 from cloudarena.optimizers.spaces.encoding import Encoding
+from cloudarena.optimizers.spaces.regions import Axis, Region, all_allowed
 
 
 class Grid(Sequence[dict[str, Any]]):
@@ -35,24 +36,45 @@ class Grid(Sequence[dict[str, Any]]):
         return math.prod(self.shape)
 
     @overload
-    def __getitem__(self, number: int) -> dict[str, Any]: ...
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
     @overload
-    def __getitem__(self, number: slice) -> list[dict[str, Any]]: ...
-    def __getitem__(self, number: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
-        if isinstance(number, slice):
-            return [self[place] for place in range(*number.indices(len(self)))]
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"{number} of {len(self)} designs")
-        places = np.unravel_index(number % len(self), self.shape)
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(index, slice):
+            return [self[level] for level in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"{index} of {len(self)} designs")
+        levels = np.unravel_index(index % len(self), self.shape)
         return {
-            name: values[int(place)]
-            for (name, values), place in zip(self.levels.items(), places, strict=True)
+            name: values[int(level)]
+            for (name, values), level in zip(self.levels.items(), levels, strict=True)
         }
 
     @property
     def encoding(self) -> Encoding:
-        """A gene for each parameter: the number of its level."""
+        """A gene for each parameter: the index of its level."""
         return Encoding(self.shape, self._decode)
+
+    def region(self, continuous: Container[str] = ()) -> Region:
+        """The designs as points; axes whose levels are numbers are ordered.
+
+        Args:
+            continuous: names of parameters whose levels stand for all numbers between.
+        """
+        axes = tuple(
+            Axis(len(values), all(map(_is_number, values)), name in continuous)
+            for name, values in self.levels.items()
+        )
+        return Region(axes, self._decode, all_allowed)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """The one region that there is."""
+        return (self.region(),)
 
     def _decode(self, genes: Ints) -> Ints:
         return np.asarray(np.ravel_multi_index(tuple(genes.T), self.shape), np.int64)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -27,9 +27,8 @@ from cloudarena.report.page import (
     metric_tip,
 )
 from cloudarena.report.reproduce import SPEC_FILE, compare_again
-from cloudarena.report.terminal import (
+from cloudarena.report.terminal.comparison import (
     DETERMINISTIC_NOTE,
-    OUT,
     confidence_text,
     count,
     difference_text,
@@ -37,10 +36,13 @@ from cloudarena.report.terminal import (
     seeds_text,
     shown_metrics,
 )
+from cloudarena.report.terminal.grid import OUT
 from cloudarena.report.timeline import time_charts
 
 FEW_REPLICATIONS = 100
-"""Up to so many replications each is drawn as a point."""
+"""The number of replications up to which each is drawn as a point."""
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""What stands between a number and its unit."""
 MARKS = {"better": "✓ ", "worse": "✕ ", "no difference": "≈ ", "": ""}
 
 
@@ -48,26 +50,32 @@ def make_sheet(comparison: Comparison) -> Sheet:
     """What is on the page of a comparison."""
     scenario = comparison.scenario
     headline, *others = _drawn_metrics(comparison)
-    answer, *reasons = comparison.sentences()
+    answer, *reasons = (_in_words(comparison, one) for one in comparison.sentences())
     several = len(comparison.policies) > 1
-    hero: list[AnyChart] = [_means(comparison, headline)]
+    hero: list[AnyChart] = [means_chart(comparison, headline)]
     hero += _differences(comparison, [headline], named=True)
     sections = [
         Section(
-            "Metrics",
+            "Policies",
             ARROWS_HINT,
             table=_metrics_table(comparison),
             fold=f"All {len(scenario.kind.metrics)} metrics and what they mean",
         )
     ]
     if others:
-        charts = [_means(comparison, metric) for metric in others]
-        sections.append(Section("Metric by metric", _charts_hint(comparison), charts))
-    if differences := _differences(comparison, others):
-        hint = (
-            "Paired, replication by replication. An interval that crosses zero shows no difference."
+        means = [means_chart(comparison, metric) for metric in others]
+        differences = _differences(comparison, others)
+        views = {"Values": len(means)}
+        if differences:
+            views[f"Differences from {comparison.policies[0]}"] = len(differences)
+        sections.append(
+            Section(
+                "Metric by metric",
+                _charts_hint(comparison),
+                [*means, *differences],
+                views=views if differences else {},
+            )
         )
-        sections.append(Section(f"Differences from {comparison.policies[0]}", hint, differences))
     if several and scenario.kind.trade_offs:
         hint = (
             "The means with their intervals. No policy in the running is better in both than one "
@@ -80,7 +88,11 @@ def make_sheet(comparison: Comparison) -> Sheet:
             f"The first replication (seed {comparison.seed}). Drag the slider below a chart to "
             "zoom all of them."
         )
-        sections.append(Section("Over time", hint, drawn, switches=comparison.policies))
+        first = {ranked(comparison)[0], comparison.policies[0]}
+        hidden = [one for one in comparison.policies if one not in first]
+        sections.append(
+            Section("Over time", hint, drawn, switches=comparison.policies, hidden=hidden)
+        )
     return Sheet(
         kind="comparison",
         title=scenario.name,
@@ -97,17 +109,32 @@ def make_sheet(comparison: Comparison) -> Sheet:
     )
 
 
+def _in_words(comparison: Comparison, sentence: str) -> str:
+    """A sentence with limits as people say them: ``unserved ≤ 0.001``, not identifiers."""
+    for limit in comparison.limits:
+        metric = comparison.scenario.kind.metric[limit.metric]
+        label = label_of(metric).removesuffix(f", {metric.unit}")
+        if label[1:2].islower():
+            label = label[0].lower() + label[1:]
+        said = str(limit).removeprefix(limit.metric).strip()
+        said = said.replace("<=", "≤").replace(">=", "≥")
+        unit = f"{NO_BREAK}{metric.unit}" if metric.unit else ""
+        sentence = sentence.replace(str(limit), f"{label} {said.replace(' ', NO_BREAK)}{unit}")
+    return sentence
+
+
 def _drawn_metrics(comparison: Comparison) -> list[Metric]:
     """The metrics with a chart: the headline and the highlights, with what was left undone."""
     kind = comparison.scenario.kind
-    names = dict.fromkeys((kind.headline, *kind.highlights))
+    limited = (limit.metric for limit in comparison.limits)
+    names = dict.fromkeys((comparison.headline, *limited, *kind.highlights))
     return [kind.metric[name] for name in names]
 
 
 def _facts(comparison: Comparison) -> list[tuple[str, str]]:
     """What was run: terms, and what they are as HTML."""
     again = compare_again(comparison)
-    headline = comparison.scenario.kind.metric[comparison.scenario.kind.headline]
+    headline = comparison.scenario.kind.metric[comparison.headline]
     policies = ", ".join(f"<code>{escape(name)}</code>" for name in comparison.policies)
     return [
         ("Policies", policies),
@@ -137,38 +164,82 @@ def _charts_hint(comparison: Comparison) -> str:
     return "The mean with its interval; small dots are single replications."
 
 
+def ranked(comparison: Comparison) -> list[str]:
+    """The policies by the chosen metric: the winner first, those out of the running last."""
+    metric = comparison.scenario.kind.metric[comparison.headline]
+    sign = -1.0 if metric.better == "higher" else 1.0
+
+    def place(policy: str) -> tuple[bool, bool, bool, float]:
+        mean = comparison.estimate(policy, metric.name).mean
+        is_out = policy in comparison.out_of_the_running
+        is_leader = policy in comparison.starred(metric)
+        unknown = math.isnan(mean)
+        return is_out, not is_leader, unknown, 0.0 if unknown else sign * mean
+
+    return sorted(comparison.policies, key=place)
+
+
+def _shared(comparison: Comparison) -> set[str]:
+    """The metrics that have the same values under all policies, which tell nobody apart."""
+    if len(comparison.policies) == 1:
+        return set()
+    asked = {comparison.headline, *(limit.metric for limit in comparison.limits)}
+    return {
+        name
+        for name, values in comparison.values.items()
+        if name not in asked
+        and (np.isnan(values) | (values == values[:1])).all()
+        and (np.isnan(values) == np.isnan(values[:1])).all()
+    }
+
+
 def _metrics_table(comparison: Comparison) -> str:
-    """A row for each metric, a column for each policy; metrics that are no highlights fold away."""
-    heads = "".join(
-        f'<th scope="col"{_out_class(comparison, name)}><span class="key" data-policy="{k}"></span>'
-        f"{escape(name)}{_out_chip(comparison, name)}</th>"
-        for k, name in enumerate(comparison.policies)
-    )
+    """A row for each policy, a column for each metric.
+
+    Metrics that are no highlights, or that all policies share, fold away.
+    """
+    shown = [metric.name for metric in _drawn_metrics(comparison)]
+    shared = _shared(comparison)
+    metrics = {metric.name: metric for metric in shown_metrics(comparison.scenario, True)}
+    order = [metrics[name] for name in dict.fromkeys((*shown, *metrics)) if name in metrics]
+    visible = {name for name in shown if name not in shared}
+    heads = "".join(metric_head(one, scope="col", more=one.name not in visible) for one in order)
     rows = "".join(
-        _metric_row(comparison, metric)
-        for metric in shown_metrics(comparison.scenario, every_metric=True)
+        f'<tr{_out_class(comparison, policy)}><th scope="row"{_out_class(comparison, policy)}>'
+        f'<span class="key" data-policy="{comparison.policies.index(policy)}"></span>'
+        f"{escape(policy)}{_out_chip(comparison, policy)}</th>"
+        + "".join(_cell(comparison, policy, one, one.name not in visible) for one in order)
+        + "</tr>"
+        for policy in ranked(comparison)
     )
     return (
-        '<table class="metrics"><thead><tr><th scope="col">Metric</th>'
-        f"{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        '<table class="policies"><thead><tr><th scope="col">Policy</th>'
+        f"{heads}</tr></thead><tbody>{rows}</tbody></table>{_shared_line(comparison, shared)}"
     )
 
 
-def _metric_row(comparison: Comparison, metric: Metric) -> str:
-    leaders = comparison.starred(metric)
-    cells = []
-    for policy in comparison.policies:
-        mean, _, half_width = escape(mean_text(comparison, policy, metric)).partition(" ± ")
-        interval = f' <span class="half">± {half_width}</span>' if half_width else ""
-        star = '<span class="star" title="leads">★</span>' if policy in leaders else ""
-        mark = f" {OUT}" if policy in comparison.out_of_the_running else ""
-        kind = ' class="leads"' if star else _out_class(comparison, policy)
-        cells.append(
-            f'<td data-label="{escape(policy)}{mark}"{kind}><span class="mean">{star}{mean}'
-            f"{interval}</span>{_difference_line(comparison, policy, metric)}</td>"
-        )
-    kind = "" if metric.highlight else ' class="more"'
-    return f"<tr{kind}>{metric_head(metric)}{''.join(cells)}</tr>"
+def _shared_line(comparison: Comparison, shared: set[str]) -> str:
+    """The highlights that all policies share, in a line."""
+    drawn = [metric for metric in _drawn_metrics(comparison) if metric.name in shared]
+    if not drawn:
+        return ""
+    first = comparison.policies[0]
+    parts = (f"{label_of(one)} {mean_text(comparison, first, one)}" for one in drawn)
+    return f'<p class="shared">The same under all policies: {escape("; ".join(parts))}.</p>'
+
+
+def _cell(comparison: Comparison, policy: str, metric: Metric, more: bool) -> str:
+    mean, _, half_width = escape(mean_text(comparison, policy, metric)).partition(" ± ")
+    interval = f' <span class="half">± {half_width}</span>' if half_width else ""
+    star = ""
+    if policy in comparison.starred(metric):
+        star = '<span class="star" title="leads">★</span>'
+    classes = " ".join(filter(None, ("leads" if star else "", "more" if more else "")))
+    kind = f' class="{classes}"' if classes else ""
+    return (
+        f'<td data-label="{escape(label_of(metric))}"{kind}><span class="mean">{star}{mean}'
+        f"{interval}</span>{_difference_line(comparison, policy, metric)}</td>"
+    )
 
 
 def _out_class(comparison: Comparison, policy: str) -> str:
@@ -200,7 +271,7 @@ def _difference_line(comparison: Comparison, policy: str, metric: Metric) -> str
     )
 
 
-def _means(comparison: Comparison, metric: Metric) -> Dots:
+def means_chart(comparison: Comparison, metric: Metric) -> Dots:
     """A metric by policy."""
     leaders, out = comparison.starred(metric), comparison.out_of_the_running
     values = comparison.values[metric.name]

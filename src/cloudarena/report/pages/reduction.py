@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from cloudarena.experiments.metric_table import MetricReduction
-from cloudarena.report.charts import reduction_charts
+from cloudarena.report.charts import order_scatter, reduction_charts
 from cloudarena.report.numbers import format_number
 from cloudarena.report.page import Section, Sheet, html_table
 from cloudarena.version import __version__
@@ -16,7 +16,7 @@ GUIDE = (
     "Residual: the standard deviation of what they leave of the score. Information: how much they "
     "tell of which strategy is the best; all of it is log2 of the number of strategies.",
     "Alignment probability: that the s best by prediction hold at least k of the g best. It is "
-    "judged by cross-validation, with the metrics chosen anew in each part.",
+    "judged by cross-validation, with the metrics chosen again in each part by the same method.",
     "Strategies that are held out had no part in the choice.",
 )
 
@@ -54,6 +54,11 @@ def make_sheet(done: MetricReduction) -> Sheet:
         facts=facts,
         hero=charts[2:],
         sections=[
+            Section(
+                "Predicted against exact orders",
+                "Each point is a strategy; on the line both orders agree.",
+                [order_scatter(*done.reduction.ranks(done.table.values), done.unseen_flags)],
+            ),
             Section("Residual and information", "Against the number of metrics.", charts[:2]),
             Section(
                 "The prediction",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from cloudarena.base.measures import UNSERVED
+from cloudarena.base.names import UNSERVED
 from cloudarena.contract import Metric, Result
 from cloudarena.experiments.conclusion import share_text
+from cloudarena.report.cloud import cloud_section
 from cloudarena.report.numbers import UNKNOWN, format_number
 from cloudarena.report.page import (
     ARROWS_HINT,
@@ -47,6 +48,8 @@ def make_sheet(result: Result) -> Sheet:
     if len(charts) > 1:
         hint = "Drag the slider below a chart to zoom all of them."
         sections.append(Section("Over time", hint, charts[1:]))
+    if cloud := cloud_section(result.spec, result.tables, result.policy):
+        sections.append(cloud)
     if result.tables:
         sections.append(_tables_section(result))
     files = []
@@ -75,7 +78,7 @@ def _metrics(result: Result) -> list[Metric]:
 
 
 def _answer(result: Result) -> str:
-    """The headline in a sentence: ``Profit: 173,420 $ under best-fit.``"""
+    """The headline in a sentence, such as ``Profit: 173,420 $ under best-fit``."""
     policy = result.policy or "the policy"
     if result.spec is None or result.spec.kind.headline not in result.metrics:
         return f"{len(result.metrics)} metrics of {policy}."

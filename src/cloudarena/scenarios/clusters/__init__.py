@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cloudarena.base.lazy import exports
 from cloudarena.contract.kind import Kind
-from cloudarena.contract.plot import Plot
+from cloudarena.contract.plot import Plot, Slices
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.clusters.decision import UNTIL_DONE as UNTIL_DONE
@@ -25,13 +25,16 @@ KIND = Kind(
     description="which share of m VMs each class of tasks gets, stage by stage",
     unit_of_work="tasks",
     headline="makespan_s",
+    prices="prices.vm_hour_usd",
     default_policy="mean-optimum",
+    load_keys=("workload.load",),
     example="clusters/hfhc",
     toy="clusters/toy",
     models={"shares": "policies.model.study:Shares"},
     small={"vms": 9, "workload.batches": 10, "workload.horizon_s": 300},
+    slices=Slices("stages", "begin_s", "end_s", (), ("stage",)),
     plots=(
-        Plot("Backlog at the begin of a stage", "stages", "begin_s", "backlog_tasks", "tasks"),
+        Plot("Backlog at the start of a stage", "stages", "begin_s", "backlog_tasks", "tasks"),
         Plot("Length of stages", "stages", "begin_s", "length_s", "s"),
         Plot(
             "Similarity of a batch to the one before, and where stages begin",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloudarena.base.arrays import Floats, Ints, read_only
+from cloudarena.base.arrays import Floats, Ints, is_number, is_whole, read_only, whole_numbers
 from cloudarena.base.errors import InvalidAction, written
 from cloudarena.scenarios.clusters.spec import ClustersScenario, TaskClass
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.clusters.run import ClustersRun
+    from cloudarena.scenarios.clusters.state import World
 
 UNTIL_DONE = math.inf
 """The length of a stage that lasts until all work is done."""
@@ -30,7 +34,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClustersDecision:
-    """Which share of the VMs is in force in the next stage, and for how long?
+    """The decision which share of the VMs is in force in the next stage, and for how long.
 
     Without thinking time the stage begins now. With it, it begins when the stage that is in force
     ends (``begins``), and thinking takes place meanwhile: more than ``allowed_s`` makes that stage
@@ -64,6 +68,8 @@ class ClustersDecision:
     """The shortest length of a stage."""
     shares: Ints
     """The VMs of each class in force; 0 before the first stage."""
+    down: Ints
+    """How many of these are down now."""
     allowed_s: float
     """How long thinking may take without making the stage in force longer."""
     begins: float
@@ -78,6 +84,16 @@ class ClustersDecision:
     """The tasks of each class that have arrived and are not done; parts of a task count."""
     arrivals: Ints
     """The tasks of each class that arrived since the decision before this one."""
+    _run: ClustersRun = field(repr=False, compare=False)
+
+    @property
+    def action_numbers(self) -> int:
+        """How many whole numbers a candidate is: the shares, and the length."""
+        return len(self.shares) + 1
+
+    def arguments(self, policy: Any) -> tuple[World]:
+        """The state, for learned policies."""
+        return (self._run.world,)
 
     def work(self, length_s: float) -> Floats:
         """Tasks of each class that a stage of this length is expected to have to do.
@@ -89,7 +105,7 @@ class ClustersDecision:
         return np.asarray(left + self._arriving(self.begins, self.begins + length_s, length_s))
 
     def load(self, length_s: float) -> Floats:
-        """The same in seconds of one VM, at mean task times.
+        """The work in seconds of one VM, at mean task times.
 
         At least a millionth of the largest, so that no class is without any.
         """
@@ -123,18 +139,10 @@ class ClustersDecision:
 
 def check_plan(scenario: ClustersScenario, action: Any) -> Plan:
     """An action as a plan, if it is allowed."""
-    try:
-        given, length, *rest = action
-        (spent,) = rest or (0,)
-        numbers = np.asarray(given)
-        shares = numbers.astype(np.int64)
-        length = float(length)
-        evaluations = int(spent)
-        good = len(rest) <= 1 and shares.shape == (len(scenario.classes),)
-        good = good and bool((shares == numbers).all()) and evaluations == spent
-    except (TypeError, ValueError, OverflowError):
-        good = False
-    if not good:
+    parts = tuple(action) if isinstance(action, tuple | list) else ()
+    given, length, evaluations = (*parts, 0)[:3] if len(parts) in (2, 3) else (None, None, None)
+    shares = whole_numbers(given, (len(scenario.classes),))
+    if shares is None or not is_number(length) or not is_whole(evaluations):
         raise InvalidAction(
             f"action {written(action)} is not allowed: a Plan of whole numbers of VMs for each of "
             f"{len(scenario.classes)} classes, a length in seconds, and evaluations"
@@ -148,8 +156,8 @@ def check_plan(scenario: ClustersScenario, action: Any) -> Plan:
         raise InvalidAction(f"{total} VMs are not allowed: {bound} {scenario.vms} in all")
     if not length >= scenario.least_stage_s:
         raise InvalidAction(
-            f"length_s: {length:g} is not allowed: at least {scenario.least_stage_s:g}"
+            f"length_s: {float(length):g} is not allowed: at least {scenario.least_stage_s:g}"
         )
     if evaluations < 0:
         raise InvalidAction(f"evaluations: {evaluations} is not allowed: at least 0")
-    return Plan(read_only(shares), length, evaluations)
+    return Plan(read_only(shares), float(length), int(evaluations))

@@ -39,7 +39,7 @@ def tasks(run: ClustersRun) -> float:
     reward=lambda run: tasks(run) / run.now if run.now > 0 else 0.0,
 )
 def throughput_per_s(run: ClustersRun) -> float:
-    """tasks / makespan_s."""
+    """The rate of finished tasks: tasks / makespan_s."""
     return ratio(tasks(run), run.now)
 
 
@@ -47,6 +47,17 @@ def throughput_per_s(run: ClustersRun) -> float:
 def makespan_s(run: ClustersRun) -> float:
     """The time when the last task ended; the time so far, while there are others."""
     return run.now if run.ended else AtLeast(run.now)
+
+
+def _cost_usd(run: ClustersRun) -> float:
+    """The price of all VMs so far."""
+    return run.scenario.vms * run.now / 3600.0 * run.scenario.prices.vm_hour_usd
+
+
+@metric(better="lower", highlight=True, reward=lambda run: -_cost_usd(run))
+def cost_usd(run: ClustersRun) -> float:
+    """The price of all VMs, idle ones too, until the last task ends: vms * makespan_s * price."""
+    return _cost_usd(run) if run.ended else AtLeast(_cost_usd(run))
 
 
 @metric(
@@ -87,13 +98,13 @@ def utilisation(run: ClustersRun) -> float:
 @metric()
 def stages(run: ClustersRun) -> float:
     """Stages that there were."""
-    return len(run.stages)
+    return int(run.world.clock[0]["stages"])
 
 
 @metric(better="lower", highlight=True)
 def decisions(run: ClustersRun) -> float:
     """Decisions that were taken."""
-    return len(run.plans)
+    return int(run.world.clock[0]["plans"])
 
 
 @metric(better="lower")
@@ -102,8 +113,8 @@ def evaluations(run: ClustersRun) -> float:
 
     Where thinking takes time, the first stage is thought out beforehand.
     """
-    counted = run.plans[1:] if run.scenario.pipelined else run.plans
-    return sum(taken.plan.evaluations for taken in counted)
+    first = 1 if run.scenario.pipelined else 0
+    return int(run.world.plans["evaluations"][first : int(decisions(run))].sum())
 
 
 @metric(
@@ -119,4 +130,4 @@ def deciding_share(run: ClustersRun) -> float:
 
 def _thinking_s(run: ClustersRun) -> float:
     """The seconds in which the decider was thinking."""
-    return sum(stage.thinking_s for stage in run.stages)
+    return sum(run.world.stages["thinking_s"][: int(stages(run))].tolist())

@@ -44,28 +44,28 @@ class Replay(DecisionFile):
                 hint = nearest(values["class"], names)
                 raise self._error(f"class: {values['class']!r} is not in the scenario.{hint}", row)
             none = Plan(np.zeros(len(names), np.int64), values["length_s"], values["evaluations"])
-            number = values["decision"]
-            plan = self._plans.setdefault(number, none)
+            decision = values["decision"]
+            plan = self._plans.setdefault(decision, none)
             for key, first in (("length_s", plan.length_s), ("evaluations", plan.evaluations)):
                 if values[key] != first:
                     raise self._error(
                         f"{key}: {values[key]:g} is not allowed: {first:g}, as in the first row of "
-                        f"decision {number}",
+                        f"decision {decision}",
                         row,
                     )
-            place = names.index(values["class"])
-            if place in self._given.setdefault(number, set()):
+            index = names.index(values["class"])
+            if index in self._given.setdefault(decision, set()):
                 raise self._error(
-                    f"class: {values['class']!r} stands twice for decision {number}", row
+                    f"class: {values['class']!r} is a duplicate for decision {decision}", row
                 )
-            self._given[number].add(place)
-            np.asarray(plan.shares)[place] = values["vms"]
+            self._given[decision].add(index)
+            np.asarray(plan.shares)[index] = values["vms"]
 
     def __call__(self, decision: ClustersDecision) -> Plan:
         """The plan of the decision's number."""
         if decision.number not in self._plans:
             raise self._error(f"decision {decision.number} is missing")
-        for place, one in enumerate(decision.classes):
-            if place not in self._given[decision.number]:
+        for index, one in enumerate(decision.classes):
+            if index not in self._given[decision.number]:
                 raise self._error(f"decision {decision.number} has no row for class {one.name!r}")
         return self._plans[decision.number]

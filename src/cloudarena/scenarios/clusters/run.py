@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, ClassVar, NamedTuple
 
+import numba
 import numpy as np
 
-from cloudarena.base.arrays import Floats, read_only
-from cloudarena.contract import RecordLevel, Run
-from cloudarena.engine.streams import stream
+from cloudarena.base.arrays import Floats, Ints, read_only
+from cloudarena.contract import RecordLevel
+from cloudarena.contract.kernel_run import KernelRun, doubled
+from cloudarena.engine.status import DECIDE, ENDED
 from cloudarena.scenarios.clusters import kernel
 from cloudarena.scenarios.clusters.build import build_world
+from cloudarena.scenarios.clusters.build.outages import Down, outages
 from cloudarena.scenarios.clusters.decision import ClustersDecision, Plan, check_plan
 from cloudarena.scenarios.clusters.spec import ClustersScenario
+from cloudarena.scenarios.clusters.state import Total
+
+TOTALS = np.dtype(
+    [("tasks", "f8"), ("backlog_task_s", "f8"), ("busy_vm_s", "f8"), ("stages", "i8")]
+)
+"""What ``info["step"]`` of an environment tells the rise of."""
 
 
 class Stage(NamedTuple):
@@ -37,45 +47,104 @@ class Taken(NamedTuple):
     plan: Plan
 
 
-class ClustersRun(Run[ClustersDecision]):
+class ClustersRun(KernelRun[ClustersDecision]):
     """A run: batches of tasks on VMs that are shared out stage by stage."""
 
     scenario: ClustersScenario
+    kernel: ClassVar[ModuleType] = kernel
+    action_types: ClassVar[tuple[Any, ...]] = (
+        numba.types.Array(numba.int64, 1, "C", readonly=True),
+        numba.float64,
+        numba.int64,
+    )
 
     def __init__(self, scenario: ClustersScenario, seed: int, record: RecordLevel) -> None:
-        super().__init__(scenario, seed, record)
-        self.rng = stream(seed, "policy")
-        self.batches = scenario.load_batches(seed)
-        self.mean_seconds = read_only(np.array([one.seconds.mean for one in scenario.classes]))
-        self.mean_memory_mb = read_only(np.array([one.memory_mb.mean for one in scenario.classes]))
-        self.no_shares = np.zeros(len(scenario.classes), np.int64)
-        self.in_force: Plan | None = None
-        self.stages: list[Stage] = []
-        self.plans: list[Taken] = []
-        self._now = 0.0
-        self.ended = False
-        self.world = build_world(scenario, self.batches, seed)
-        # Row k: tasks of each class in the first k batches.
-        self._arrived = np.insert(np.cumsum(self.world.tasks, axis=0), 0, 0.0, axis=0)
+        self.batches = scenario.load_workload(seed)
+        super().__init__(scenario, seed, record, build_world(scenario, self.batches, seed))
 
     @property
     def now(self) -> float:
         """The time in seconds since the run began."""
-        return self._now
+        return float(self.world.clock[0]["now"])
 
     @property
-    def decided_before(self) -> float:
-        """When the last decision was taken."""
-        return self.plans[-1].time if self.plans else -math.inf
+    def ended(self) -> bool:
+        """Whether all work is done."""
+        return bool(self.world.clock[0]["ended"])
 
     @property
     def is_deciding(self) -> bool:
         """Whether there is work left, and so a next stage."""
+        self._status = ENDED if self.ended else DECIDE
         return not self.ended
+
+    @property
+    def decided_before(self) -> float:
+        """When the last decision was taken."""
+        taken = int(self.world.clock[0]["plans"])
+        return float(self.world.plans["time"][taken - 1]) if taken else -math.inf
+
+    @property
+    def in_force(self) -> Plan | None:
+        """The plan of the last decision."""
+        taken = int(self.world.clock[0]["plans"])
+        return self._plan(taken - 1) if taken else None
+
+    @property
+    def shares(self) -> Ints:
+        """The VMs of each class in force; 0 before the first decision."""
+        in_force = self.in_force
+        return np.asarray(in_force.shares) if in_force else np.zeros_like(self.world.plan_shares[0])
+
+    @property
+    def outages(self) -> list[Down]:
+        """When VMs are down, whether that has come or not."""
+        return outages(self.scenario, self.batches, self.seed)
+
+    @property
+    def down(self) -> Ints:
+        """How many VMs of each class in force are down now."""
+        world, shares = self.world, self.shares
+        if len(world.changes) == 1:
+            return np.zeros_like(shares)
+        part = int(np.searchsorted(world.changes, self.now, side="right")) - 1
+        edges = np.insert(np.cumsum(shares), 0, 0)
+        return np.asarray(shares - np.diff(world.up_before[part][edges]), np.int64)
+
+    @property
+    def plans(self) -> list[Taken]:
+        """The decisions that were taken."""
+        taken = int(self.world.clock[0]["plans"])
+        times = self.world.plans["time"][:taken].tolist()
+        return [Taken(time, self._plan(number)) for number, time in enumerate(times)]
+
+    @property
+    def stages(self) -> list[Stage]:
+        """The stages that are over."""
+        count = int(self.world.clock[0]["stages"])
+        done = [*self.world.stage_done[:count], self.world.done]
+        return [
+            Stage(
+                begin,
+                end,
+                self._plan(plan),
+                thinking_s,
+                float(self._backlog(begin, done[number]).sum()),
+                float(done[number + 1].sum()) - float(done[number].sum()),
+            )
+            for number, (begin, end, thinking_s, plan) in enumerate(
+                self.world.stages[:count].tolist()
+            )
+        ]
+
+    def _plan(self, number: int) -> Plan:
+        """The plan of a decision."""
+        _, length_s, evaluations = self.world.plans[number].item()
+        return Plan(read_only(self.world.plan_shares[number].copy()), length_s, evaluations)
 
     def show(self) -> ClustersDecision:
         """What is known for the share and length of the next stage."""
-        scenario, batches, now = self.scenario, self.batches, self._now
+        scenario, batches, now = self.scenario, self.batches, self.now
         in_force = self.in_force
         allowed_s = in_force.length_s if in_force and scenario.pipelined else math.inf
         begins = now + (allowed_s if math.isfinite(allowed_s) else 0.0)
@@ -85,19 +154,20 @@ class ClustersRun(Run[ClustersDecision]):
         known = len(batches.times) if oracle else arrived
         return ClustersDecision(
             now=now,
-            number=len(self.plans),
+            number=int(self.world.clock[0]["plans"]),
             rng=self.rng,
             vms=scenario.vms,
             allow_idle=scenario.allow_idle,
             memory=scenario.memory,
             classes=scenario.classes,
-            mean_seconds=self.mean_seconds,
-            mean_memory_mb=self.mean_memory_mb,
+            mean_seconds=self.world.mean_seconds,
+            mean_memory_mb=self.world.mean_memory_mb,
             decide_seconds=scenario.decide_seconds,
             information=scenario.information,
             stage_s=scenario.stage_s,
             least_stage_s=scenario.least_stage_s,
-            shares=read_only(np.asarray(in_force.shares if in_force else self.no_shares)),
+            shares=read_only(self.shares),
+            down=read_only(self.down),
             allowed_s=allowed_s,
             begins=begins,
             all_arrived=bool(batches.times[-1] <= (begins if oracle else now)),
@@ -105,47 +175,44 @@ class ClustersRun(Run[ClustersDecision]):
             batch_tasks=read_only(batches.tasks[:known]),
             backlog=read_only(self.backlog()),
             arrivals=read_only(batches.tasks[since:arrived].sum(axis=0)),
+            _run=self,
         )
 
-    def take(self, action: Any) -> None:
-        """Takes a plan, and lets time pass until the next decision or the end."""
+    def encode(self, action: Any) -> tuple[Any, ...]:
+        """Shares, seconds and evaluations."""
         plan = check_plan(self.scenario, action)
-        before = self.in_force
-        self.plans.append(Taken(self._now, plan))
-        if not self.scenario.pipelined:
-            self.in_force = plan
-            self._run_stage(plan, plan.length_s)
-            return
-        if before is not None:
-            thinking = plan.evaluations * self.scenario.decide_seconds
-            self._run_stage(before, max(before.length_s, thinking), thinking)
-        self.in_force = plan
-        if not self.ended and math.isinf(plan.length_s):
-            self._run_stage(plan, math.inf)
+        return np.asarray(plan.shares, np.int64), plan.length_s, plan.evaluations
+
+    def why_not(self, reason: int) -> str:
+        """Never asked: ``encode`` refuses what is not allowed."""
+        return f"reason {reason}"
+
+    def grow(self) -> None:
+        """Doubles the room for decisions and stages."""
+        world = self.world
+        self.world = world._replace(
+            plans=doubled(world.plans),
+            plan_shares=doubled(world.plan_shares),
+            stages=doubled(world.stages),
+            stage_done=doubled(world.stage_done),
+        )
+
+    def totals(self) -> Any:
+        """The sums so far: tasks done, task-seconds of backlog, VM-seconds of service, stages."""
+        world = self.world
+        sums = (
+            float(world.done.sum()),
+            world.totals[Total.BACKLOG],
+            world.totals[Total.BUSY],
+            world.clock[0]["stages"],
+        )
+        return np.array(sums, TOTALS)
 
     def backlog(self) -> Floats:
         """Tasks of each class that have arrived and are not done."""
-        arrived = np.searchsorted(self.batches.times, self._now, side="right")
-        return np.maximum(self._arrived[arrived] - self.world.done, 0.0)
+        return self._backlog(self.now, self.world.done)
 
-    def _run_stage(self, plan: Plan, length_s: float, thinking_s: float = 0.0) -> None:
-        """Lets a stage pass; the run ends with the last task."""
-        begin, backlog = self._now, float(self.backlog().sum())
-        done = float(self.world.done.sum())
-        shares = np.asarray(plan.shares, np.int64)
-        finish = float(kernel.finish_time(self.world, shares, begin))
-        end = min(begin + length_s, finish)
-        weights = shares if self.scenario.memory == "linear" else shares * shares
-        kernel.advance(self.world, shares, weights, begin, end)
-        self.ended = finish <= begin + length_s
-        self._now = end
-        self.stages.append(
-            Stage(
-                begin,
-                end,
-                plan,
-                min(thinking_s, end - begin),
-                backlog,
-                float(self.world.done.sum()) - done,
-            )
-        )
+    def _backlog(self, time: float, done: Floats) -> Floats:
+        """Tasks of each class that had arrived at a time, less those done."""
+        arrived = np.searchsorted(self.batches.times, time, side="right")
+        return np.maximum(self.world.arrived[arrived] - done, 0.0)

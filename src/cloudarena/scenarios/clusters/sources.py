@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field
 
 from cloudarena.base.arrays import Floats
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import sources_of
 from cloudarena.contract.spec import Spec
 from cloudarena.workloads.clusters.batches import Batches

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import SpecError
 from cloudarena.contract.kind import Kind
-from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.scenario import MachineGroup, Scenario
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.clusters import KIND
 from cloudarena.scenarios.clusters.sources import Distribution, Workload
@@ -26,6 +26,35 @@ class TaskClass(Spec):
     name: str = Field(min_length=1)
     seconds: Distribution
     memory_mb: Distribution
+
+
+class Prices(Spec):
+    """What VMs cost."""
+
+    vm_hour_usd: float = Field(0.096, ge=0, le=1e9)
+    """The price of an hour of a VM; by default that of 2 vCPU and 8 GB on demand (m5.large)."""
+
+
+class Outage(Spec):
+    """A VM that is down for a while."""
+
+    vm: int = Field(ge=0, lt=MOST_VMS)
+    """The number of the VM, from 0; the first class has the first VMs, the next class the next."""
+    time_s: float = Field(ge=0, le=MOST_SECONDS)
+    seconds: float = Field(gt=0, le=MOST_SECONDS)
+
+
+class Failures(Spec):
+    """VMs that fail and come back: at given times, at random, or both."""
+
+    outages: tuple[Outage, ...] = Field((), max_length=100_000)
+    mean_up_s: float | None = Field(None, ge=1, le=MOST_SECONDS)
+    """The mean of the exponential time until a VM fails; no VM fails at random by default."""
+    mean_down_s: float = Field(600.0, ge=1e-3, le=MOST_SECONDS)
+    """The mean of the exponential time until it is back."""
+    until_s: float | None = Field(None, gt=0, le=MOST_SECONDS)
+    """When VMs cease to fail at random; by default four times as long after the last batch as all
+    VMs need for all work."""
 
 
 class ClustersScenario(Scenario):
@@ -49,6 +78,9 @@ class ClustersScenario(Scenario):
     """The length of a stage, for deciders that have no opinion."""
     least_stage_s: float = Field(0.001, gt=0)
     """The shortest length of a stage."""
+    prices: Prices = Prices()
+    failures: Failures | None = None
+    """VMs that are down for a while; none by default."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> ClustersScenario:
@@ -63,24 +95,31 @@ class ClustersScenario(Scenario):
                 f"stage_s: {self.stage_s:g} is not allowed: at least least_stage_s, "
                 f"{self.least_stage_s:g}"
             )
+        for index, outage in enumerate(self.failures.outages if self.failures else ()):
+            if outage.vm >= self.vms:
+                problem = (
+                    f"failures.outages[{index}].vm: {outage.vm} is not allowed: at most "
+                    f"{self.vms - 1}, since numbers begin with 0"
+                )
+                break
         if isinstance(self.workload, Inline):
-            for number, batch in enumerate(self.workload.batches):
+            for index, batch in enumerate(self.workload.batches):
                 if len(batch.tasks) != len(names):
                     problem = (
-                        f"workload.batches[{number}].tasks: {len(batch.tasks)} numbers are not "
+                        f"workload.batches[{index}].tasks: {len(batch.tasks)} numbers are not "
                         f"allowed: {len(names)}, one for each class"
                     )
                     break
             else:
                 try:
-                    self.load_batches(0)
+                    self.load_workload(0)
                 except SpecError as error:
                     problem = f"workload.{error}"
         if problem:
             raise PydanticCustomError("not_allowed", problem.replace("{", "{{").replace("}", "}}"))
         return self
 
-    def load_batches(self, seed: int) -> Batches:
+    def load_workload(self, seed: int) -> Batches:
         """What arrives under a seed."""
         return self.workload.arrivals(
             seed,
@@ -89,13 +128,19 @@ class ClustersScenario(Scenario):
             self.vms,
         )
 
-    def load_workload(self, seed: int) -> Batches:
-        """What arrives under a seed."""
-        return self.load_batches(seed)
-
     def not_told(self, seed: int) -> Mapping[str, str]:
         """What the source of its work does not tell."""
         return self.workload.not_told(seed)
+
+    @property
+    def machine_groups(self) -> tuple[MachineGroup, ...]:
+        """The types of VMs, which are all alike."""
+        return (MachineGroup("VMs", "vms", self.vms),)
+
+    @property
+    def action_numbers(self) -> int:
+        """How many whole numbers a candidate of learners is: the shares, and the length."""
+        return len(self.classes) + 1
 
     @property
     def pipelined(self) -> bool:

@@ -1,4 +1,4 @@
-"""The tables of a clusters run. Times are seconds from the begin of the run."""
+"""The tables of a clusters run. Times are seconds from the start of the run."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def make_tables(run: ClustersRun) -> dict[str, pa.Table]:
         "batches": batches_table(run),
         "decisions": decisions_table(run),
     }
+    if run.scenario.failures is not None:
+        tables["outages"] = outages_table(run)
     if run.record == "full":
         tables["work"] = work_table(run)
     return tables
@@ -81,6 +83,18 @@ def decisions_table(run: ClustersRun) -> pa.Table:
             "vms": np.concatenate([np.asarray(plan.shares, np.int64) for plan in plans]),
             "length_s": np.repeat([plan.length_s for plan in plans], len(names)),
             "evaluations": np.repeat([plan.evaluations for plan in plans], len(names)),
+        }
+    )
+
+
+def outages_table(run: ClustersRun) -> pa.Table:
+    """One row per time that a VM was down: its number, from when, and until when."""
+    found = [one for one in run.outages if one.begin < run.now]
+    return pa.table(
+        {
+            "vm": np.array([one.vm for one in found], np.int64),
+            "begin_s": np.array([one.begin for one in found], np.float64),
+            "end_s": np.array([one.end for one in found], np.float64),
         }
     )
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlaceDecision:
-    """Which node takes this replica?
+    """The decision which node takes a replica.
 
-    The action is the number of a valid node, or -1 to wait until something else ends or is asked
+    The action is the index of a valid node, or -1 to wait until something else ends or is asked
     for. The arrays are read-only views that change with the next ``apply``.
     """
 
@@ -49,7 +49,7 @@ class PlaceDecision:
 
 @dataclass(frozen=True, slots=True)
 class ScaleDecision:
-    """How many replicas does this function have from now on?
+    """The decision how many replicas a function has from now on.
 
     The action is a number from the minimum to the maximum of the spec.
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from cloudarena.scenarios.faas.build.network import build_ground
+from cloudarena.scenarios.faas.build.network import build_infrastructure
 from cloudarena.scenarios.faas.decision import FaasDecision, PlaceDecision
 from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.state import NONE
@@ -30,8 +30,10 @@ class Replay(DecisionFile):
 
     def start(self, scenario: FaasScenario, seed: int) -> None:
         """Finds the functions and nodes of the file in the scenario."""
-        ground = build_ground(scenario, seed)
-        nodes = {name: k for k, name in enumerate(ground.names[: len(ground.devices)])}
+        infrastructure = build_infrastructure(scenario, seed)
+        nodes = {
+            name: k for k, name in enumerate(infrastructure.names[: len(infrastructure.devices)])
+        }
         functions = {function.name for function in scenario.functions}
         self._actions = defaultdict(deque)
         for row, values in self._rows():

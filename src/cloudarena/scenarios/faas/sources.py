@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrow import pa
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import sources_of
 from cloudarena.workloads.columns import write_table
-from cloudarena.workloads.faas import requests
+from cloudarena.workloads.faas import arrivals, requests
 from cloudarena.workloads.faas.profiles import (
     Bursts,
     Constant,
@@ -24,7 +24,8 @@ from cloudarena.workloads.faas.profiles import (
     Recorded,
     Sine,
 )
-from cloudarena.workloads.faas.traces import Azure2019, Azure2021
+from cloudarena.workloads.faas.source import WindowedTrace
+from cloudarena.workloads.faas.traces import Azure2019, Azure2021, Invocations
 
 
 def _not_by_kind(data: Any) -> Any:
@@ -42,22 +43,24 @@ Requests = Annotated[
 
 
 Trace = Annotated[
-    Azure2019 | Azure2021, Field(discriminator="source"), BeforeValidator(_not_by_kind)
+    Azure2019 | Azure2021 | Invocations,
+    Field(discriminator="source"),
+    BeforeValidator(_not_by_kind),
 ]
 
 
 SOURCES = (*sources_of(Requests), *sources_of(Trace))
 
 MOST_AT_ONCE = 2**21
-"""More requests than these are drawn window by window, so that memory does not grow with them,"""
+"""The requests that are drawn at once; more are drawn window by window, to save memory."""
 WINDOW_REQUESTS = 2**18
-"""about so many in each."""
+"""The requests of a window, about."""
 
 
 def count_windows(functions: tuple[Any, ...], trace: Any, duration_s: float, scale: float) -> int:
-    """In how many windows the requests of a run are drawn."""
+    """The number of windows in which the requests of a run are drawn."""
     if trace is not None:
-        return 1
+        return trace.windows(WINDOW_REQUESTS) if isinstance(trace, WindowedTrace) else 1
     profiles = _profiles(functions)
     expected = requests.expected_requests(profiles, duration_s, scale)
     return 1 if expected <= MOST_AT_ONCE else math.ceil(expected / WINDOW_REQUESTS)
@@ -74,6 +77,10 @@ def draw_requests(
     """The requests of a run, or of one of its windows: those of the trace if there is one."""
     if trace is not None:
         names = tuple(function.name for function in functions)
+        parts = count_windows(functions, trace, duration_s, scale)
+        if parts > 1:
+            part: requests.Requests = trace.draw_window(names, duration_s, scale, window, parts)
+            return part
         found: requests.Requests = trace.draw(names, duration_s, seed, scale)
         return found
     profiles = _profiles(functions)
@@ -83,7 +90,7 @@ def draw_requests(
     return requests.draw_window(profiles, duration_s, seed, scale, window, windows)
 
 
-def _profiles(functions: tuple[Any, ...]) -> dict[str, requests.Profile]:
+def _profiles(functions: tuple[Any, ...]) -> dict[str, arrivals.Profile]:
     return {function.name: function.requests.profile() for function in functions}
 
 
@@ -112,7 +119,7 @@ def describe(windows: Any, scenario: Any = None) -> dict[str, Any]:
         "gap_cv": _variation(gap_squares, mean_gap, total - 1),
     }
     if scenario is not None:
-        figures = {"functions": len(names), "devices": scenario.devices.number, **figures}
+        figures = {"functions": len(names), "devices": scenario.node_count, **figures}
         figures["requests_of"] = dict(zip(names, counts.tolist(), strict=True))
     return figures
 

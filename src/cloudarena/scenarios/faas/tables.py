@@ -1,4 +1,4 @@
-"""The tables of a run of functions. Times are seconds from the begin; null where it never was."""
+"""The tables of a run of functions. Times are seconds from the start; null where it never was."""
 
 from __future__ import annotations
 
@@ -9,30 +9,42 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.scenarios.faas.metrics import unanswered_s
+from cloudarena.scenarios.faas.metrics.counting import arrived_by_function, counted_s
 from cloudarena.scenarios.faas.metrics.energies import (
     function_energies,
+    function_phases_j,
+    node_boot_j,
     node_carbon_g,
     node_empty_j,
     node_energy_j,
     node_idle_j,
     node_network_j,
+    node_on_s,
+    node_use_s,
+    node_work_j,
     replica_idle_j,
     replica_seconds,
     request_energy_j,
+    wasted_memory,
 )
+from cloudarena.scenarios.faas.metrics.holding import held_means_s, held_rows_s
+from cloudarena.scenarios.faas.metrics.watching import measured
 from cloudarena.scenarios.faas.spec.functions import IDLE
 from cloudarena.scenarios.faas.state import (
+    FUNCTION_SERIES,
     INVOCATION,
+    NODE_SERIES,
     NONE,
     PHASES,
+    POWERED,
     WHOLE,
-    NodeState,
     Outcome,
     RequestState,
     Resource,
     Transfer,
 )
-from cloudarena.workloads.faas.functions import FUNCTIONS, figures_note
+from cloudarena.workloads.faas.devices import DEVICES
+from cloudarena.workloads.faas.functions import figures_note
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.run import FaasRun
@@ -43,19 +55,32 @@ OUTCOMES, TRANSFERS = (
 
 
 def make_tables(run: FaasRun) -> dict[str, pa.Table]:
-    """All tables; without full recording the first invocations and flows, and no nodes_series."""
+    """All tables; without full recording the first invocations and flows, and no series of each."""
     tables = {
         "invocations": invocations_table(run),
         "replicas": replicas_table(run),
         "scaling": scaling_table(run),
         "decisions": decisions_table(run),
         "nodes": nodes_table(run),
+        "devices": devices_table(run),
         "functions": functions_table(run),
+        "phases": phases_table(run),
         "flows": flows_table(run),
         "power": power_table(run),
     }
+    if run.world.extras is not None and len(run.world.extras.supplies) > 0:
+        tables["supplies"] = supplies_table(run)
+    if run.measure is not None and run.record != "none":
+        tables["measured"] = measured_table(run)
     if run.record == "full":
-        tables["nodes_series"] = nodes_series_table(run)
+        tables |= {
+            "nodes_series": nodes_series_table(run),
+            "energy_series": energy_series_table(run),
+            "utilisation_series": utilisation_series_table(run),
+            "function_utilisation_series": function_utilisation_series_table(run),
+        }
+        if "supplies" in tables:
+            tables["supplies_series"] = supplies_series_table(run)
     return tables
 
 
@@ -63,14 +88,14 @@ def _or_null(values: NDArray[np.float64]) -> pa.Array:
     return pa.array(values, mask=~np.isfinite(values))
 
 
-def _function_names(run: FaasRun, numbers: NDArray[Any]) -> pa.Array:
+def _function_names(run: FaasRun, indices: NDArray[Any]) -> pa.Array:
     names = np.array([*(f.name for f in run.scenario.functions), ""], object)
-    return pa.array(names[numbers], pa.string(), mask=numbers < 0)
+    return pa.array(names[indices], pa.string(), mask=indices < 0)
 
 
-def _node_names(run: FaasRun, numbers: NDArray[Any]) -> pa.Array:
-    names = np.array([*run.ground.names, ""], object)
-    return pa.array(names[numbers], pa.string(), mask=numbers < 0)
+def _node_names(run: FaasRun, indices: NDArray[Any]) -> pa.Array:
+    names = np.array([*run.infrastructure.names, ""], object)
+    return pa.array(names[indices], pa.string(), mask=indices < 0)
 
 
 def _unfinished_rows(run: FaasRun) -> NDArray[np.void]:
@@ -92,14 +117,28 @@ def _unfinished_rows(run: FaasRun) -> NDArray[np.void]:
     executed = slots["executed"][there]
     rows["executed"] = np.where(executing, run.now - executed, executed)
     rows["energy"] = slots["energy_j"][there]
-    rows["energy"][executing] = request_energy_j(run.world, there[executing])
+    rows["energy"][executing] += request_energy_j(run.world, there[executing])
+    rows["tries"], rows["caller"] = slots["tries"][there], slots["caller_function"][there]
+    rows["caller_number"] = slots["caller_number"][there]
     return rows
 
 
 def invocations_table(run: FaasRun) -> pa.Table:
-    """One row per request, in the order in which they ended; those in the system last."""
+    """One row per request, in the order in which they ended; those in the system last.
+
+    A request that another called has the function and the number of its caller.
+    """
     done = run.world.records.invocations[: run.world.clock[0]["invocations"]]
     rows = np.concatenate((done, _unfinished_rows(run)))
+    further: dict[str, Any] = {}
+    if run.world.extras is not None:
+        further = {
+            "retries": rows["tries"],
+            "caller": _function_names(run, rows["caller"]),
+            "caller_request": pa.array(rows["caller_number"], mask=rows["caller"] < 0),
+        }
+    if run.held:
+        further["held_s"] = held_rows_s(run, rows)
     return pa.table(
         {
             "function": _function_names(run, rows["function"]),
@@ -115,6 +154,7 @@ def invocations_table(run: FaasRun) -> pa.Table:
             "waited_s": rows["waited"],
             "executed_s": rows["executed"],
             "energy_j": rows["energy"],
+            **further,
         }
     )
 
@@ -124,8 +164,8 @@ def replicas_table(run: FaasRun) -> pa.Table:
     world, placed = run.world, int(run.world.clock[0]["placed"])
     rows = world.records.replicas[:placed].copy()
     there, shares = replica_idle_j(world)
-    number = world.replicas["number"][there]
-    rows["served"][number], rows["idle"][number] = world.replicas["served"][there], shares
+    replica = world.replicas["number"][there]
+    rows["served"][replica], rows["idle"][replica] = world.replicas["served"][there], shares
     columns: dict[str, Any] = {
         "replica": np.arange(placed),
         "function": _function_names(run, rows["function"]),
@@ -150,11 +190,11 @@ def replicas_table(run: FaasRun) -> pa.Table:
 
 def _notes(run: FaasRun, rows: NDArray[np.void]) -> list[str | None]:
     """What one should know of the published figures of an image on a device, if anything."""
-    images, devices = _image_names(run), run.ground.devices
-    published = [f.image is None for f in run.scenario.functions]
+    images, devices = _image_names(run), run.infrastructure.devices
+    published = [bool(f.published) for f in run.scenario.functions]
     return [
         figures_note(images[row["variant"]], devices[row["node"]])
-        if published[row["function"]]
+        if published[row["function"]] and devices[row["node"]] in DEVICES
         else None
         for row in rows
     ]
@@ -163,7 +203,7 @@ def _notes(run: FaasRun, rows: NDArray[np.void]) -> list[str | None]:
 def _image_names(run: FaasRun) -> NDArray[Any]:
     names: list[str] = []
     for function in run.scenario.functions:
-        names.extend([function.name] if function.image else FUNCTIONS[function.name].images)
+        names.extend(function.image_names)
     return np.array(names, object)
 
 
@@ -205,33 +245,146 @@ def decisions_table(run: FaasRun) -> pa.Table:
 
 
 def nodes_table(run: FaasRun) -> pa.Table:
-    """One row per node: energy, carbon and use. ``cpu_utilisation`` is over the whole run.
+    """One row per node: energy, carbon and use. ``cpu_utilisation`` is over all that is counted.
 
     ``idle_energy_j`` is what it drew with nothing to do, ``empty_energy_j`` the part of that while
-    it had no replica.
+    it had no replica, ``boot_energy_j`` the part while it booted. Idle, dynamic, start and network
+    energy sum to ``energy_j``.
     """
-    world, now = run.world, max(run.now, 1e-300)
+    world, now = run.world, max(counted_s(run.world), 1e-300)
     nodes = world.nodes
-    count, since = len(nodes), run.now - nodes["since"]
-    on = np.where(nodes["state"] != NodeState.OFF, run.now - nodes["base_since"], 0.0)
-    busy = np.where(nodes["running"] > 0, since, 0.0)
-    cpu = since * np.minimum(nodes["load"][:, Resource.CPU] / WHOLE, 1.0)
-    zones = run.ground.zones or [None] * count
+    count, (use, busy, _) = len(nodes), node_use_s(world)
+    dynamic, start = node_work_j(world)
+    zones = run.infrastructure.zones or [None] * count
     return pa.table(
         {
-            "node": pa.array(run.ground.names[:count], pa.string()),
-            "device": pa.array(run.ground.devices, pa.string()),
+            "node": pa.array(run.infrastructure.names[:count], pa.string()),
+            "device": pa.array(run.infrastructure.devices, pa.string()),
             "zone": pa.array(zones, pa.string()),
             "energy_j": node_energy_j(world),
             "idle_energy_j": node_idle_j(world),
             "empty_energy_j": node_empty_j(world),
+            "boot_energy_j": node_boot_j(world),
+            "dynamic_energy_j": dynamic,
+            "start_energy_j": start,
             "network_energy_j": node_network_j(world),
             "carbon_g": node_carbon_g(world),
-            "cpu_utilisation": (nodes["cpu_s"] / WHOLE + cpu) / now,
-            "busy_share": (nodes["busy_s"] + busy) / now,
-            "on_share": (nodes["on_s"] + on) / now,
+            "cpu_utilisation": use[:, Resource.CPU] / WHOLE / now,
+            "busy_share": busy / now,
+            "on_share": node_on_s(world) / now,
             "replicas": nodes["hosted"],
+            "executed": nodes["completed"],
             "boots": nodes["boots"],
+        }
+    )
+
+
+def supplies_table(run: FaasRun) -> pa.Table:
+    """One row per node with a battery: what it holds, and what came from panels and grid.
+
+    What panels gave less what was spilled, what came from the grid, and what the battery lost sum
+    to the energy of the node.
+    """
+    assert run.world.extras is not None
+    rows = run.world.extras.supplies
+    return pa.table(
+        {
+            "node": _node_names(run, rows["node"]),
+            "battery_wh": rows["battery_j"] / 3600.0,
+            "charge_wh": rows["charge_j"] / 3600.0,
+            "solar_wh": rows["sun_j"] / 3600.0,
+            "spilled_wh": rows["spilled_j"] / 3600.0,
+            "grid_wh": rows["grid_j"] / 3600.0,
+        }
+    )
+
+
+def supplies_series_table(run: FaasRun) -> pa.Table:
+    """One row per interval and node with a battery: what it holds when the interval ends."""
+    assert run.world.extras is not None
+    extras, samples = run.world.extras, run.world.records.samples
+    count = int(run.world.clock[0]["samples"])
+    ends = samples["time"][:count] + samples["seconds"][:count]
+    nodes = extras.supplies["node"]
+    return pa.table(
+        {
+            "time_s": np.repeat(ends, len(nodes)),
+            "node": _node_names(run, np.tile(nodes, count)),
+            "charge_wh": extras.charges[:count].ravel() / 3600.0,
+        }
+    )
+
+
+def measured_table(run: FaasRun) -> pa.Table:
+    """One row per interval: what a function of the user's measured when it ended."""
+    samples = run.world.records.samples[: run.world.clock[0]["samples"]]
+    rows = run.measurements
+    if len(rows) < len(samples):  # the run has ended
+        rows = [*rows, measured(run)]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {name: pa.array([row.get(name) for row in rows], pa.float64()) for name in names}
+    return pa.table({"time_s": samples["time"] + samples["seconds"], **columns})
+
+
+SUMMED = (
+    *("energy_j", "idle_energy_j", "empty_energy_j", "boot_energy_j", "dynamic_energy_j"),
+    *("start_energy_j", "network_energy_j", "carbon_g", "replicas", "executed", "boots"),
+)
+"""Columns of nodes that devices have sums of."""
+
+
+def devices_table(run: FaasRun) -> pa.Table:
+    """One row per type of device: sums over its nodes, and joules for each execution.
+
+    ``dynamic_j_per_execution`` is what an execution that has ended used itself on average,
+    ``j_per_execution`` all that its nodes drew; both are null where none has ended.
+    """
+    nodes = nodes_table(run)
+    names = np.array(run.infrastructure.devices, object)
+    types = list(run.infrastructure.types)
+    member = np.array([[name == one for name in names] for one in types])
+    sums = {name: member @ nodes[name].to_numpy() for name in SUMMED}
+    count = member.sum(axis=1)
+    executed = np.where(sums["executed"] > 0, sums["executed"], np.nan)
+    return pa.table(
+        {
+            "device": pa.array(types, pa.string()),
+            "nodes": count,
+            **sums,
+            "cpu_utilisation": member @ nodes["cpu_utilisation"].to_numpy() / count,
+            "dynamic_j_per_execution": _or_null(member @ run.world.nodes["dynamic_j"] / executed),
+            "j_per_execution": _or_null(sums["energy_j"] / executed),
+        }
+    )
+
+
+def phases_table(run: FaasRun) -> pa.Table:
+    """One row per phase: what all nodes drew for it. They sum to the energy of the run.
+
+    ``boot`` is what nodes drew while they booted, ``idle`` what they drew else with nothing to do,
+    on or off; ``pull``, ``start`` and ``setup`` are the CPU of cold starts, ``execute`` executions,
+    ``network`` what crossed interfaces.
+    """
+    world = run.world
+    phases = function_phases_j(world).sum(axis=0)
+    boot = node_boot_j(world).sum()
+    dynamic, _ = node_work_j(world)
+    rows = {
+        "boot": boot,
+        "idle": node_idle_j(world).sum() - boot,
+        "pull": phases[0],
+        "start": phases[1],
+        "setup": phases[2],
+        "execute": dynamic.sum(),
+        "network": node_network_j(world).sum(),
+    }
+    total = float(node_energy_j(world).sum())
+    joules = np.array(list(rows.values()))
+    return pa.table(
+        {
+            "phase": pa.array(list(rows), pa.string()),
+            "energy_j": joules,
+            "share": joules / total if total > 0 else np.zeros(len(joules)),
         }
     )
 
@@ -245,6 +398,7 @@ def functions_table(run: FaasRun) -> pa.Table:
     world = run.world
     functions, completed = world.functions, int(world.clock[0]["completed"])
     energies, empty = function_energies(world), float(node_empty_j(world).sum())
+    phases = function_phases_j(world)
     seconds, _ = replica_seconds(world)
     count = len(functions)
     responses, responded = world.responses[:completed], world.responded[:completed]
@@ -252,20 +406,24 @@ def functions_table(run: FaasRun) -> pa.Table:
     times = np.empty((count, 4))
     for f in range(count):
         times[f] = run.earlier.times_s(responses[responded == f], unanswered_s(world, f), f)
-    ended = functions["outcomes"].sum(axis=1)
+    arrived, completed_late = arrived_by_function(world), functions["late"]
+    ended = functions["outcomes"].sum(axis=1) - completed_late
     per = np.where(done > 0, done, np.nan)
+    counted = done - completed_late
 
     def column(values: NDArray[Any], last: float = 0) -> NDArray[Any]:
         return np.append(values, np.array(last, values.dtype))
 
+    held = {"held_mean_s": _or_null(column(held_means_s(run), np.nan))} if run.held else {}
     return pa.table(
         {
             "function": pa.array([*(f.name for f in run.scenario.functions), IDLE], pa.string()),
-            "requests": column(functions["arrived"]),
-            "completed": column(done),
+            "requests": column(arrived),
+            "completed": column(counted),
             "rejected": column(functions["outcomes"][:, Outcome.REJECTED]),
             "timed_out": column(functions["outcomes"][:, Outcome.TIMED_OUT]),
-            "unfinished": column(functions["arrived"] - ended),
+            "failed": column(functions["outcomes"][:, Outcome.FAILED]),
+            "unfinished": column(arrived - ended),
             "response_mean_s": _or_null(column(times[:, 0], np.nan)),
             "response_p50_s": _or_null(column(times[:, 1], np.nan)),
             "response_p95_s": _or_null(column(times[:, 2], np.nan)),
@@ -273,12 +431,20 @@ def functions_table(run: FaasRun) -> pa.Table:
             "waited_mean_s": _or_null(column(functions["waited_s"] / per, np.nan)),
             "executed_mean_s": _or_null(column(functions["executed_s"] / per, np.nan)),
             "cold_starts": column(functions["cold"]),
-            "replicas_mean": column(seconds / max(run.now, 1e-300)),
+            "cold_share": _or_null(
+                column(functions["cold"] / np.where(counted > 0, counted, np.nan), np.nan)
+            ),
+            "wasted_mb_s": column(wasted_memory(world) / 1e6),
+            "replicas_mean": column(seconds / max(counted_s(world), 1e-300)),
             "dynamic_energy_j": column(energies.dynamic),
             "start_energy_j": column(energies.start),
+            "pull_cpu_energy_j": column(phases[:, 0]),
+            "startup_cpu_energy_j": column(phases[:, 1]),
+            "setup_cpu_energy_j": column(phases[:, 2]),
             "network_energy_j": column(energies.network),
             "idle_energy_j": column(energies.idle, empty),
             "energy_j": column(sum(energies, np.zeros(count)), empty),
+            **held,
         }
     )
 
@@ -287,6 +453,12 @@ def flows_table(run: FaasRun) -> pa.Table:
     """One row per transfer over the network that has got there."""
     rows = run.world.records.moved[: run.world.clock[0]["moved"]]
     node, other, outward = rows["node"], rows["other"], rows["outward"]
+    nodes = run.world.nodes
+    if run.world.rules[0]["network"]:
+        ends = np.append(nodes["byte_j"], np.zeros(len(run.infrastructure.names) - len(nodes)))
+        energy = np.where(node == other, 0.0, rows["bytes"] * (ends[node] + ends[other]))
+    else:
+        energy = (rows["end"] - rows["begin"]) * nodes["transfer_w"][node]
     return pa.table(
         {
             "purpose": pa.array(TRANSFERS[rows["purpose"]], pa.string()),
@@ -294,6 +466,7 @@ def flows_table(run: FaasRun) -> pa.Table:
             "source": _node_names(run, np.where(outward, node, other)),
             "target": _node_names(run, np.where(outward, other, node)),
             "bytes": rows["bytes"],
+            "energy_j": energy,
             "begin_s": rows["begin"],
             "end_s": rows["end"],
         }
@@ -303,7 +476,7 @@ def flows_table(run: FaasRun) -> pa.Table:
 def power_table(run: FaasRun) -> pa.Table:
     """All nodes together: means over intervals of ``sample_s`` seconds, the last may be shorter.
 
-    ``power_w`` times ``interval_s`` sums to the energy of the run.
+    ``power_w`` times ``interval_s`` sums to the energy of the run, and of its warm-up.
     """
     rows = run.world.records.samples[: run.world.clock[0]["samples"]]
     return pa.table(
@@ -322,17 +495,93 @@ def power_table(run: FaasRun) -> pa.Table:
     )
 
 
+def _intervals(run: FaasRun, names: list[str], key: str) -> dict[str, Any]:
+    """The first columns of a series: a row for each interval and name."""
+    samples, count = int(run.world.clock[0]["samples"]), len(names)
+    rows = run.world.records.samples[:samples]
+    return {
+        "tick": np.repeat(np.arange(samples), count),
+        key: pa.array(names * samples, pa.string()),
+        "time_s": np.repeat(rows["time"], count),
+        "interval_s": np.repeat(rows["seconds"], count),
+    }
+
+
+def _energy_columns(run: FaasRun, watts: NDArray[np.float64]) -> dict[str, Any]:
+    """The joules of each interval, and up to its end, of mean watts (samples, names)."""
+    seconds = run.world.records.samples["seconds"][: len(watts)]
+    joules = watts * seconds[:, None]
+    return {
+        "energy_j": joules.reshape(-1),
+        "cumulative_j": np.cumsum(joules, axis=0).reshape(-1),
+    }
+
+
 def nodes_series_table(run: FaasRun) -> pa.Table:
-    """Each node: means over the same intervals."""
-    world, samples = run.world, int(run.world.clock[0]["samples"])
-    count = len(world.nodes)
+    """Each node: means over the same intervals, and the joules of each and so far."""
+    samples, count = int(run.world.clock[0]["samples"]), len(run.world.nodes)
+    figures = run.world.records.nodes[:samples]
+    power, idle, network = figures[..., 0], figures[..., 1], figures[..., 2]
     return pa.table(
         {
-            "tick": np.repeat(np.arange(samples), count),
-            "node": pa.array(list(run.ground.names[:count]) * samples, pa.string()),
-            "time_s": np.repeat(world.records.samples["time"][:samples], count),
-            "interval_s": np.repeat(world.records.samples["seconds"][:samples], count),
-            "power_w": world.records.nodes[:samples, :, 0].reshape(-1),
-            "cpu_utilisation": world.records.nodes[:samples, :, 1].reshape(-1),
+            **_intervals(run, list(run.infrastructure.names[:count]), "node"),
+            "power_w": power.reshape(-1),
+            "cpu_utilisation": figures[..., 3].reshape(-1),
+            "idle_w": idle.reshape(-1),
+            "network_w": network.reshape(-1),
+            "dynamic_w": (power - idle - network).reshape(-1),
+            **_energy_columns(run, power),
         }
     )
+
+
+def energy_series_table(run: FaasRun) -> pa.Table:
+    """Each function, and the row idle for what nodes without replicas drew: watts and joules.
+
+    Watts are means over the intervals; all functions and idle sum to the power of all nodes.
+    """
+    samples = int(run.world.clock[0]["samples"])
+    figures = run.world.records.functions[:samples]
+    total = run.world.records.samples["power"][:samples]
+    rest = np.zeros((samples, 1, FUNCTION_SERIES))
+    rest[:, 0, 3] = total - figures.sum(axis=(1, 2))
+    parts = np.concatenate((figures, rest), axis=1)
+    names = [*(function.name for function in run.scenario.functions), IDLE]
+    return pa.table(
+        {
+            **_intervals(run, names, "function"),
+            "dynamic_w": parts[..., 0].reshape(-1),
+            "start_w": parts[..., 1].reshape(-1),
+            "network_w": parts[..., 2].reshape(-1),
+            "idle_w": parts[..., 3].reshape(-1),
+            "power_w": parts.sum(axis=2).reshape(-1),
+            **_energy_columns(run, parts.sum(axis=2)),
+        }
+    )
+
+
+def utilisation_series_table(run: FaasRun) -> pa.Table:
+    """Each node: the mean utilisation of each resource over the same intervals."""
+    samples, count = int(run.world.clock[0]["samples"]), len(run.world.nodes)
+    figures = run.world.records.nodes[:samples, :, NODE_SERIES - POWERED :]
+    names = list(run.infrastructure.names[:count])
+    return pa.table({**_intervals(run, names, "node"), **_resources(figures)})
+
+
+def function_utilisation_series_table(run: FaasRun) -> pa.Table:
+    """Each function: what it used of each resource on average over the same intervals.
+
+    In whole nodes, executions and cold starts together: all functions sum to all nodes.
+    """
+    figures = run.world.records.uses[: int(run.world.clock[0]["samples"])]
+    names = [function.name for function in run.scenario.functions]
+    return pa.table({**_intervals(run, names, "function"), **_resources(figures)})
+
+
+def _resources(figures: NDArray[np.float64]) -> dict[str, Any]:
+    """A column for each resource, of (samples, names, resources)."""
+    return {
+        resource.name.lower(): figures[..., resource].reshape(-1)
+        for resource in Resource
+        if resource < POWERED
+    }

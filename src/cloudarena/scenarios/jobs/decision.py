@@ -30,15 +30,21 @@ class Queued(Protocol):
     def order(self) -> Callable[[Any], Any] | None:
         """Gives the key by which the queue is kept, lowest first; None keeps it by number."""
 
+    @property
+    def early(self) -> bool:
+        """Whether it is asked as soon as a task is ready, also where none could start now."""
+
 
 @dataclass(frozen=True, slots=True)
 class JobsDecision:
-    """Which ready task starts on which machine?
+    """The decision which ready task starts on which machine.
 
     The action is ``(task, machine)`` for one instance, ``(task, machine, instances)`` for more, or
     None to start nothing more at this instant. A gang starts whole; its instances fill the
-    machines in order, from the given one on. The arrays are read-only views that change with the
-    next ``apply``; sizes are in millionths.
+    machines in order, from the given one on. With ``(task, NEXT)`` the task is next: it starts as
+    soon as it fits, in order of the machines, and until then nothing else does; with
+    ``(task, NEXT, 1)`` but those that by their known durations end before it is expected to start.
+    The arrays are read-only views that change with the next ``apply``; sizes are in millionths.
     """
 
     kind: ClassVar[str] = "start"
@@ -62,9 +68,16 @@ class JobsDecision:
         """
         demand = self.tasks.demand[self.ready]
         pairs: Flags = np.all(demand[:, None] <= self.machines.free[None], axis=2)
+        if self.machines.gpu_free.shape[1] > 0:
+            for row, machine in np.argwhere(pairs):
+                pairs[row, machine] = self.copies(int(self.ready[row]), int(machine)) > 0
         for row in np.flatnonzero(self.tasks.gang[self.ready]):
             pairs[row] &= self._run.gang_fits(int(self.ready[row]))
         return pairs
+
+    def copies(self, task: int, machine: int) -> int:
+        """How many instances of a task a machine has room for now."""
+        return self._run.copies(task, machine)
 
     @property
     def may_wait(self) -> bool:

@@ -20,12 +20,13 @@ from cloudarena.workloads.jobs.files import JobFile, write_job_files
 from cloudarena.workloads.jobs.inline import Inline
 from cloudarena.workloads.jobs.lublin import LublinFeitelson
 from cloudarena.workloads.jobs.openb import Openb
+from cloudarena.workloads.jobs.poisson import PoissonJobs
 from cloudarena.workloads.jobs.source import Trace
 from cloudarena.workloads.jobs.swf import Swf
 from cloudarena.workloads.jobs.tpch_like import TpchLike
 
 Traces = CloudSimPy | Alibaba2018 | Swf | Borg2019 | Openb | JobFile
-Generators = AlibabaLike | LublinFeitelson | DeepRm | TpchLike
+Generators = AlibabaLike | LublinFeitelson | DeepRm | TpchLike | PoissonJobs
 Workload = Annotated[Traces | Generators | Inline, Field(discriminator="source")]
 SOURCES = sources_of(Workload)
 GIVEN = (Trace, Inline)

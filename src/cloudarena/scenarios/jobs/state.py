@@ -14,14 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.calendar import Calendar
-from cloudarena.engine.index import Index, make_index
+from cloudarena.engine.ordered_rooms import OrderedRooms
+from cloudarena.engine.segment_tree import SegmentTree, segment_tree_of
+from cloudarena.engine.shape_counts import ShapeCounts
 from cloudarena.engine.status import FIRST_REASON
 
 NOTHING = (-1, -1, 0)
 """The action that starts nothing more at this instant."""
 
+NEXT = -2
+"""The machine of a task that is next. It starts as soon as it fits, on machines in order."""
+
 Start = tuple[int, int, int]
-"""A task, a machine, and how many of the task's waiting instances begin there."""
+"""A task, a machine, and how many of the task's waiting instances begin there.
+
+With NEXT as the machine, the last is 1 if others may be backfilled until the task starts, or 0.
+"""
 
 
 class Resource(IntEnum):
@@ -41,6 +49,30 @@ class RowState(IntEnum):
     LOST = 2
 
 
+class Turn(IntEnum):
+    """The one whose turn it is at an instant."""
+
+    NOBODY = 0
+    POLICY = 1
+    NEXT = 2
+    """The task that is next, and what may be backfilled: the kernel starts them."""
+
+
+LEAST_CPU, MOST_CPU, ANY = "least-cpu", "most-cpu", "any"
+"""What a policy says by ``ranks_by`` that takes the first task of its queue, as many instances of
+it as fit to the machine with room and the least CPU free, or one to that with the most; or any
+task and any machine with the same chance, by a draw each. Ties go to the lower number."""
+
+
+class Ranking(IntEnum):
+    """What stands where in ``World.ranking``."""
+
+    SIGN = 0
+    """1: the least CPU free comes first; -1: the most."""
+    ONE = 1
+    """Whether one instance is started at a time, not as many as fit."""
+
+
 class NotAllowed(IntEnum):
     """Why an action may not be taken."""
 
@@ -49,13 +81,17 @@ class NotAllowed(IntEnum):
     NOT_READY = FIRST_REASON + 2
     NO_ROOM = FIRST_REASON + 3
     MUST_START = FIRST_REASON + 4
+    NO_SUCH_RULE = FIRST_REASON + 5
 
 
 class Tasks(NamedTuple):
     """What a policy sees of the tasks. Arrays over all tasks, where nothing else is said."""
 
     first: int
-    """The first task, in the order of the policy's queue, that could start now."""
+    """The first task, in the order of the policy's queue, that could start now.
+
+    -1 for a policy that is asked early, since there may be none.
+    """
     ready: NDArray[np.int64]
     """The ready tasks with waiting instances, in rising order."""
     job: NDArray[np.int64]
@@ -83,6 +119,18 @@ class Tasks(NamedTuple):
     job_held: NDArray[np.int64]  # (jobs, 4)
     """What the running instances of each job hold, in millionths."""
     user_held: NDArray[np.int64]  # (users, 4)
+    processors: NDArray[np.float64]
+    """The cpu of all instances together."""
+    user_runs: NDArray[np.float64]  # (users, 2)
+    """How long the user's last two finished tasks ran, the latest first; infinity for none."""
+    user_predicted: NDArray[np.float64]  # (users,)
+    """The mean of those that there are; infinity before the first, and for unknown users."""
+    begin_s: float
+    """The time of the workload's own clock at which the run begins: ``submit`` counts from it."""
+    children: NDArray[np.int64]
+    """How many tasks wait for it directly."""
+    depth: NDArray[np.int64]
+    """The longest way behind it to the end of its job, in tasks."""
 
 
 ROW = np.dtype(
@@ -109,19 +157,23 @@ class Machines(NamedTuple):
     """The time in seconds."""
     capacity: NDArray[np.int64]  # (machines, 4)
     free: NDArray[np.int64]  # (machines, 4)
-    """In millionths; -1 everywhere on a machine that is down."""
+    """The free sizes in millionths; -1 everywhere on a machine that is down."""
     speed: NDArray[np.float64]
     up: NDArray[np.bool_]
     total: NDArray[np.int64]  # (4,)
     """The capacity of all machines, in millionths."""
     free_total: NDArray[np.int64]  # (4,)
     """What is free on all machines that are up."""
-    room: Index
+    room: SegmentTree
     """Machines by what they have free."""
     active: NDArray[np.int64]
     """The rows that run now, in no order."""
     rows: NDArray[np.void]
     """All rows, of ``ROW``: ``rows[k]["start"]``."""
+    may_wait: bool
+    """Whether nothing may be started: not when nothing else can happen any more."""
+    gpu_free: NDArray[np.int64]  # (machines, devices)
+    """What is free of each GPU, in millionths; no columns where no task asks for a share of one."""
 
 
 class Shown(NamedTuple):
@@ -136,19 +188,22 @@ class Shown(NamedTuple):
 class Queue(NamedTuple):
     """The ready tasks in the order of the policy, and which of them may fit somewhere.
 
-    A place is a task's position in the order of all tasks. What is known not to fit is not looked
+    A position is a task's index in the order of all tasks. What is known not to fit is not looked
     at again: only a task that became ready since (``fresh``), or a machine on which something
     became free since (``dirty``), can make a new pair. Gangs are looked at each time.
     """
 
     task_at: NDArray[np.int64]
-    place_of: NDArray[np.int64]
-    waiting: Index
-    """Places of ready tasks that are no gangs, by minus what they demand."""
-    fresh: Index
+    position_of: NDArray[np.int64]
+    waiting: SegmentTree
+    """Places of ready tasks that were found to fit no machine, by minus what they demand.
+
+    Those that are fresh are left out, lest each machine with room is looked at for each of them.
+    """
+    fresh: SegmentTree
     """Places whose task has not been found to fit no machine: 1."""
-    dirty: Index
-    """For each machine, minus the first place that may fit it; empty if none does."""
+    dirty: SegmentTree
+    """Minus the first position that may fit each machine; empty if none does."""
     gangs: NDArray[np.int64]
     """Places of ready gangs, in rising order."""
     gang_count: NDArray[np.int64]  # (1,)
@@ -162,6 +217,8 @@ class Demand(NamedTuple):
     duration: NDArray[np.float64]
     job_weight: NDArray[np.float64]
     """1 / the job's shortest possible time."""
+    is_known: NDArray[np.bool_]  # (users,)
+    """Whether a user is somebody: numbers below 0 stand for those who are not known."""
     first_child: NDArray[np.int64]
     children: NDArray[np.int64]
 
@@ -173,9 +230,9 @@ class Outages(NamedTuple):
     """Payload: the machine that fails, or machines + the machine that comes back."""
     up_scale: float
     up_shape: float
-    """A Weibull law of the time from coming up to the next failure; no scale: events are given."""
+    """The Weibull time from coming up to the next failure; no scale: events are given."""
     down_mean: float
-    """Of an exponential law of the time to repair."""
+    """The mean of the exponential time to repair."""
     seeds: NDArray[np.uint64]
     """A SplitMix64 state for each machine, so that its outages do not depend on the policy."""
 
@@ -189,7 +246,7 @@ class Progress(NamedTuple):
     last_finish: NDArray[np.float64]
     next_instance: NDArray[np.int64]
     lost_head: NDArray[np.int64]
-    """The row with the task's lost instances of lowest number; -1 if there is none."""
+    """The row with the task's lost instances of lowest index; -1 if there is none."""
     tasks_left: NDArray[np.int64]  # (jobs,)
     job_finish: NDArray[np.float64]  # (jobs,)
 
@@ -198,10 +255,16 @@ CLOCK = np.dtype(
     [
         ("now", np.float64),
         ("due", np.float64),  # when to schedule next; infinity if nothing has changed
-        ("deciding", np.int64),
+        ("deciding", np.int64),  # a Turn
+        ("early", np.int64),  # whether the policy is asked as soon as a task is ready
+        ("next", np.int64),  # the task that is next; -1 if none was chosen
+        ("backfills", np.int64),  # whether others may go ahead of it
+        ("expected", np.float64),  # when it was expected to start; NaN if that was not asked yet
         ("arrived", np.int64),
+        ("last", np.int64),  # up to which job all will arrive that are in memory
+        ("more", np.int64),  # whether jobs will arrive that are not
         ("ready", np.int64),  # how many tasks `ready` holds
-        ("first", np.int64),  # the first place of the queue whose task could start
+        ("first", np.int64),  # the first position of the queue whose task could start
         ("jobs_left", np.int64),
         ("down", np.int64),  # machines that are down
         ("actions", np.int64),  # how many have started something
@@ -245,6 +308,10 @@ class World(NamedTuple):
 
     interval: float
     """Seconds between instants of scheduling; 0 schedules whenever something happens."""
+    one_by_one: bool
+    """Whether each event of an instant is followed by scheduling, arrivals first."""
+    slowest: float
+    """The speed of the slowest machine."""
     recycles: bool
     """Whether finished rows are used again, since nobody wants to see them."""
     demand: Demand
@@ -254,16 +321,35 @@ class World(NamedTuple):
     progress: Progress
     ready: NDArray[np.int64]  # (tasks,): its beginning is what policies see
     spare_rows: NDArray[np.int64]
+    row_gpus: NDArray[np.int64]  # (rows, devices)
+    """What each row holds of each GPU of its machine, in millionths."""
     finishes: Calendar
+    ends: Calendar
+    """Room to sort running rows by when they are expected to end."""
+    then: NDArray[np.int64]  # (machines, 4)
+    """Room for what will be free of each machine."""
     outages: Outages
     clock: NDArray[np.void]  # (1,) of CLOCK
     totals: NDArray[np.void]  # (1,) of TOTALS
     held: NDArray[np.int64]  # (4,): of the whole cluster, in millionths
     held_s: NDArray[np.float64]  # (4,): its integral
+    occupants: NDArray[np.int64]  # (machines,): instances that run there
+    used_since: NDArray[np.float64]  # (machines,): since when there are some
+    used_s: NDArray[np.float64]  # (machines,): how long there were, before that
     series: NDArray[np.float64]  # (rows, SERIES_COLUMNS); no rows: not recorded
+    ranking: NDArray[np.int64]  # (len(Ranking),)
+    rooms: OrderedRooms | None
+    """Machines by the CPU that they have free, for a policy that ranks them so."""
+    shapes: ShapeCounts | None
+    """How many machines have room for which demand, for a policy that takes any."""
 
 
-def idle_machines(capacity: NDArray[np.int64], speed: NDArray[np.float64], rows: int) -> Machines:
+def idle_machines(
+    capacity: NDArray[np.int64],
+    speed: NDArray[np.float64],
+    rows: int,
+    gpu_free: NDArray[np.int64],
+) -> Machines:
     """Machines that are all up and empty, with room for so many starts."""
     count = len(capacity)
     return Machines(
@@ -274,7 +360,9 @@ def idle_machines(capacity: NDArray[np.int64], speed: NDArray[np.float64], rows:
         up=np.ones(count, np.bool_),
         total=capacity.sum(axis=0),
         free_total=capacity.sum(axis=0),
-        room=make_index(count, 4),
+        room=segment_tree_of(capacity),
         active=np.empty(0, np.int64),
         rows=np.zeros(rows, ROW),
+        may_wait=True,
+        gpu_free=gpu_free,
     )

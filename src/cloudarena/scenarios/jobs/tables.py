@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 
 
 def make_tables(run: JobsRun) -> dict[str, pa.Table]:
-    """All tables. Times are seconds from the first submission; null where it did not happen."""
+    """All tables. Times are seconds from the first submission; null where it did not happen.
+
+    Of a stream no job is kept that has finished.
+    """
     rows = run.world.machines.rows[: run.world.clock[0]["rows"]]
+    if run.is_streamed:
+        return {"series": series_table(run)}
     tables = {
         "instances": instances_table(run, rows),
         "tasks": tasks_table(run),

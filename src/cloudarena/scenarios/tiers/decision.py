@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.scenarios.tiers.spec import TiersScenario
+
+if TYPE_CHECKING:
+    from cloudarena.scenarios.tiers.run import TiersRun
+    from cloudarena.scenarios.tiers.state import World
 
 
 class Period(NamedTuple):
@@ -63,7 +67,7 @@ class Period(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TiersDecision:
-    """How many fat and thin VMs does each tier get for the next period?
+    """The decision how many fat and thin VMs each tier gets for the next period.
 
     The action is an array (tiers, 2) of fat and thin VMs, or None to leave all as it is.
     """
@@ -81,6 +85,16 @@ class TiersDecision:
     """The most VMs that there may be, (tier, size)."""
     rng: np.random.Generator
     """The stream of the policy; the workload never draws from it."""
+    _run: TiersRun = field(repr=False, compare=False)
+
+    @property
+    def action_numbers(self) -> int:
+        """How many whole numbers a candidate is: fat and thin VMs of each tier."""
+        return int(self.counts.size)
+
+    def arguments(self, policy: Any) -> tuple[World]:
+        """The state, for learned policies."""
+        return (self._run.world,)
 
     @property
     def last(self) -> Period:

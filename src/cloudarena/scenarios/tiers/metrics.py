@@ -12,7 +12,6 @@ from cloudarena.contract.metric import metric, shared
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.tiers.run import TiersRun
-    from cloudarena.scenarios.tiers.spec import Sla
 
 ROUNDING = 1e-9
 """Seconds and shares that are no difference: sums of floats are not exact."""
@@ -21,7 +20,7 @@ ROUNDING = 1e-9
 @shared
 def _first(run: TiersRun) -> int:
     """The first request after the warm-up."""
-    return int(np.searchsorted(run.world.requests["arrival"], run.scenario.warmup_s))
+    return int(run.world.rules.first)
 
 
 @shared
@@ -56,9 +55,13 @@ def _earned_by_mean(run: TiersRun) -> float:
 
 
 def _earned_by_quantile(run: TiersRun, level: float) -> float:
-    """Minus a quantile of the times that learning sees; 0 before anybody came."""
+    """Minus a quantile of the times that learning sees, and the share beyond what it leaves out.
+
+    It is 0 before anybody came.
+    """
     times = _times(run)
-    return -float(np.quantile(times, level)) if len(times) else 0.0
+    beyond = max(0.0, unserved_share(run) - (1.0 - level)) * run.scenario.duration_s
+    return -float(np.quantile(times, level)) - beyond if len(times) else 0.0
 
 
 def _all_minutes(run: TiersRun) -> tuple[float, float]:
@@ -78,13 +81,18 @@ def _within(run: TiersRun) -> int:
 
 def _kept(run: TiersRun) -> int:
     """How many periods keep the SLA."""
-    return sum(period.keeps_sla for period in run.periods)
+    return int(run.world.clock[0]["kept"])
 
 
 @metric(better="lower", highlight=True, label="Unserved")
 def unserved_share(run: TiersRun) -> float:
-    """(arrived - served) / arrived: blocked requests, and those not done yet; 0 if nobody came."""
-    return (arrived(run) - served(run)) / max(1, arrived(run))
+    """The lost share of all requests: blocked or not done yet; 0 if nobody came.
+
+    Those of the warm-up count too, as its rent does: else who rents nothing until it ends would
+    save that and leave nothing undone.
+    """
+    came, done = (int(run.world.clock[0][name]) for name in ("arrived", "done"))
+    return (came - done) / max(1, came)
 
 
 @metric()
@@ -110,6 +118,7 @@ def blocked(run: TiersRun) -> float:
     highlight=True,
     label="Mean response time, s",
     reward=_earned_by_mean,
+    worst=lambda run: run.scenario.duration_s,
 )
 def response_mean_s(run: TiersRun) -> float:
     """The mean of finish - arrival over all but the blocked; one that is not done counts so far.
@@ -124,6 +133,7 @@ def response_mean_s(run: TiersRun) -> float:
     highlight=True,
     label="95th percentile of response times, s",
     reward=lambda run: _earned_by_quantile(run, 0.95),
+    worst=lambda run: run.scenario.duration_s,
 )
 def response_p95_s(run: TiersRun) -> float:
     """The 95th percentile of finish - arrival over all but the blocked.
@@ -137,6 +147,7 @@ def response_p95_s(run: TiersRun) -> float:
     better="lower",
     label="99th percentile of response times, s",
     reward=lambda run: _earned_by_quantile(run, 0.99),
+    worst=lambda run: run.scenario.duration_s,
 )
 def response_p99_s(run: TiersRun) -> float:
     """The 99th percentile of finish - arrival over all but the blocked.
@@ -149,7 +160,7 @@ def response_p99_s(run: TiersRun) -> float:
 @metric(better="higher", highlight=True, label="Periods that keep the SLA")
 def sla_minutes_ok(run: TiersRun) -> float:
     """The share of periods that keep the SLA: by mean or quantile, blocked and late ones too."""
-    return ratio(_kept(run), len(run.periods))
+    return ratio(_kept(run), int(run.world.clock[0]["period"]))
 
 
 @metric(
@@ -168,7 +179,7 @@ def sla_requests_ok(run: TiersRun) -> float:
 @metric(
     better="lower",
     highlight=True,
-    reward=lambda run: -rent_usd(run) - unserved_share(run) * _price(run, *_all_minutes(run)),
+    most=lambda run: _price(run, *_all_minutes(run)),
 )
 def cost_usd(run: TiersRun) -> float:
     """Minutes of rented VMs times their prices, boots and drains too.
@@ -181,7 +192,7 @@ def cost_usd(run: TiersRun) -> float:
 
 @metric(
     better="lower",
-    reward=lambda run: -sum(run.rented_minutes()) - unserved_share(run) * sum(_all_minutes(run)),
+    most=lambda run: sum(_all_minutes(run)),
 )
 def vm_minutes(run: TiersRun) -> float:
     """Minutes of rented VMs.
@@ -195,7 +206,7 @@ def vm_minutes(run: TiersRun) -> float:
 
 @metric(
     better="lower",
-    reward=lambda run: -run.changes - unserved_share(run) * _most_changes(run),
+    most=lambda run: _most_changes(run),
 )
 def changes(run: TiersRun) -> float:
     """VMs started or released by decisions.
@@ -206,10 +217,16 @@ def changes(run: TiersRun) -> float:
     return run.changes
 
 
-@metric(better="lower", highlight=True)
+@metric(better="lower", highlight=True, most=lambda run: _most_usd(run))
 def total_cost_usd(run: TiersRun) -> float:
-    """cost_usd + sla.penalty_usd for each period that does not keep the SLA."""
-    return cost_usd(run) + run.scenario.sla.penalty_usd * (len(run.periods) - _kept(run))
+    """All costs: cost_usd + sla.penalty_usd for each period that does not keep the SLA.
+
+    As a reward the share of requests that are not served costs that share of all VMs and all
+    penalties.
+    """
+    return cost_usd(run) + run.scenario.sla.penalty_usd * (
+        int(run.world.clock[0]["period"]) - _kept(run)
+    )
 
 
 def rent_usd(run: TiersRun) -> float:
@@ -223,34 +240,12 @@ def _price(run: TiersRun, fat: float, thin: float) -> float:
     return fat * prices.fat_minute_usd + thin * prices.thin_minute_usd
 
 
+def _most_usd(run: TiersRun) -> float:
+    """The price of all VMs for the whole run, and all penalties."""
+    penalties = run.scenario.sla.penalty_usd * run.scenario.periods
+    return _price(run, *_all_minutes(run)) + penalties
+
+
 def _most_changes(run: TiersRun) -> int:
     """The changes if every decision changed all VMs there may be."""
     return int(run.limits.sum()) * run.scenario.periods
-
-
-def keeps_sla(sla: Sla, responses: Floats, blocked: int, waited: Floats) -> bool:
-    """Whether a period keeps the SLA.
-
-    Requests that were served in the period count with their response times, those that wait at its
-    end if they have waited longer than the bound already, and those that were blocked. By quantile,
-    the share ``level`` of all these must have been served within the bound. By mean, the mean over
-    the served and the late must be within it, and at most the share 1 - ``level`` of all be
-    blocked: a mean with an infinite time in it could not be kept. A period with none of these
-    keeps it.
-
-    Args:
-        sla: the bound.
-        responses: response times of the requests that were served in the period.
-        blocked: how many requests were blocked in the period.
-        waited: how long each request has been there that is in the service at the period's end.
-    """
-    bound = sla.seconds + ROUNDING
-    late = waited[waited > bound]
-    counted = len(responses) + len(late) + blocked
-    if counted == 0:
-        return True
-    if sla.metric == "quantile":
-        return bool((responses <= bound).sum() >= sla.level * counted - ROUNDING)
-    if blocked == counted or blocked > (1.0 - sla.level) * counted + ROUNDING:
-        return False
-    return bool(np.concatenate((responses, late)).mean() <= bound)

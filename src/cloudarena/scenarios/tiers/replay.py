@@ -28,14 +28,14 @@ class Replay(DecisionFile):
 
     def start(self, scenario: TiersScenario, seed: int) -> None:
         """Finds the tiers of the file in the scenario."""
-        number = {tier.name: k for k, tier in enumerate(scenario.tiers)}
+        index_of = {tier.name: k for k, tier in enumerate(scenario.tiers)}
         changes: list[tuple[float, int, int, int]] = []
         for row, values in self._rows():
-            if values["tier"] not in number:
+            if values["tier"] not in index_of:
                 raise self._error(f"tier: {values['tier']!r} is not in the scenario", row)
             if not math.isfinite(values["time_s"]):
                 raise self._error(f"time_s: {values['time_s']} is not allowed: a number", row)
-            change = (values["time_s"], number[values["tier"]], values["fat"], values["thin"])
+            change = (values["time_s"], index_of[values["tier"]], values["fat"], values["thin"])
             changes.append(change)
         # Rows of one time in the order of the file, since the last one holds.
         self._changes = deque(sorted(changes, key=lambda change: change[0]))

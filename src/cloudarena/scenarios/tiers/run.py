@@ -2,52 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, ClassVar
 
+import numba
 import numpy as np
-from numpy.typing import NDArray
 
-from cloudarena.base.arrays import Floats, Ints, locked, read_only
+from cloudarena.base.arrays import Floats, Ints, locked, read_only, whole_numbers
 from cloudarena.base.errors import InvalidAction, written
-from cloudarena.contract import RecordLevel, Run
-from cloudarena.engine.interrupts import Interrupted, apart
-from cloudarena.engine.streams import stream
+from cloudarena.contract import RecordLevel
+from cloudarena.contract.kernel_run import KernelRun
+from cloudarena.engine.interrupts import Interrupted, run_interruptibly
+from cloudarena.engine.status import FULL
 from cloudarena.scenarios.tiers import kernel
 from cloudarena.scenarios.tiers.build import build_world, with_slots
 from cloudarena.scenarios.tiers.decision import Period, TiersDecision
-from cloudarena.scenarios.tiers.metrics import keeps_sla, rent_usd
 from cloudarena.scenarios.tiers.spec import TiersScenario
 from cloudarena.scenarios.tiers.state import MEASURED, Outcome, Size, VmState
 
 MANY = 1_000_000
 """Requests that take a tenth of a second and more."""
+TOTALS = np.dtype(
+    [("arrived", "i8"), ("served", "i8"), ("blocked", "i8"), ("changes", "i8"), ("rent_usd", "f8")]
+)
+"""What ``info["step"]`` of an environment tells the rise of."""
 
 
-class TiersRun(Run[TiersDecision]):
+class TiersRun(KernelRun[TiersDecision]):
     """A run of a multi-tier service."""
 
     scenario: TiersScenario
+    kernel: ClassVar[ModuleType] = kernel
+    action_types: ClassVar[tuple[Any, ...]] = (
+        numba.types.Array(numba.int64, 1, "C", readonly=True),
+    )
 
     def __init__(self, scenario: TiersScenario, seed: int, record: RecordLevel) -> None:
-        super().__init__(scenario, seed, record)
-        self.rng = stream(seed, "policy")
-        self.world = build_world(scenario, seed)
-        self.periods: list[Period] = []
-        self.rates = np.zeros(scenario.periods)
-        self.counts: Ints = np.zeros((len(scenario.tiers), 2), np.int64)
-        """VMs in force, (tier, size)."""
-        self.changes = 0
-        self._oldest = 0
-        """No request before this one is in the service."""
-        self.limits = read_only(
-            np.array([[tier.fat.max, tier.thin.max] for tier in scenario.tiers], np.int64)
-        )
-        self._vm_rates = np.array([[tier.fat.rate, tier.thin.rate] for tier in scenario.tiers])
-        self._measured = self._measure()
-        self._paid = 0.0
-        start = [[tier.fat.start, tier.thin.start] for tier in scenario.tiers]
-        self._change(np.array(start, np.int64), 0.0)
-        self._go_on()
+        super().__init__(scenario, seed, record, build_world(scenario, seed))
+        self._periods: list[Period] = []
+        self.is_deciding  # noqa: B018 - lets the first period pass
 
     @property
     def now(self) -> float:
@@ -55,28 +49,68 @@ class TiersRun(Run[TiersDecision]):
         return float(self.world.clock[0]["now"])
 
     @property
-    def is_deciding(self) -> bool:
-        """Whether a period is to come; after the last one all requests are gone."""
-        return len(self.periods) < self.scenario.periods
+    def counts(self) -> Ints:
+        """VMs in force, (tier, size)."""
+        return self.world.counts.copy()
+
+    @property
+    def limits(self) -> Ints:
+        """The most VMs that there may be, (tier, size)."""
+        limits: Ints = self.world.limits
+        return limits
+
+    @property
+    def changes(self) -> int:
+        """VMs started or released by decisions."""
+        return int(self.world.clock[0]["changes"])
+
+    @property
+    def periods(self) -> list[Period]:
+        """What was measured, period by period."""
+        for number in range(len(self._periods), int(self.world.clock[0]["period"])):
+            self._periods.append(self._period(number))
+        return self._periods
+
+    def move_to(self, world: Any) -> None:
+        """Makes another state of the same type that of this run."""
+        super().move_to(world)
+        self._periods = []
 
     def show(self) -> TiersDecision:
         """What was measured so far, and the VMs in force."""
+        over = self.world.periods[: len(self.periods)]
         return TiersDecision(
             now=self.now,
             scenario=self.scenario,
             periods=tuple(self.periods),
-            rates=read_only(self.rates[: len(self.periods)]),
+            rates=read_only(over["requests"] / (over["end"] - over["begin"])),
             counts=read_only(self.counts),
             limits=self.limits,
             rng=self.rng,
+            _run=self,
         )
 
-    def take(self, action: Any) -> None:
-        """Starts and releases VMs, and lets the period pass."""
-        wanted = self._counts_of(action)
-        self.changes += int(np.abs(wanted - self.counts).sum())
-        self._change(wanted, self.scenario.boot_s)
-        self._go_on()
+    def no_action(self) -> tuple[Any, ...]:
+        """Leaves all as it is: before the first period nothing is decided."""
+        return (self.world.start,)
+
+    def encode(self, action: Any) -> tuple[Any, ...]:
+        """Numbers of fat and thin VMs of each tier."""
+        return (np.ascontiguousarray(self._counts_of(action)).ravel(),)
+
+    def why_not(self, reason: int) -> str:
+        """Never asked: ``encode`` refuses what is not allowed."""
+        return f"reason {reason}"
+
+    def grow(self) -> None:
+        """Makes twice as many slots for VMs."""
+        self.world = with_slots(self.world, 2 * len(self.world.vms))
+
+    def totals(self) -> Any:
+        """The sums so far."""
+        clock, tiers = self.world.clock[0], self.world.tiers
+        sums = clock["arrived"], clock["done"], tiers["blocked"].sum(), clock["changes"]
+        return np.array((*sums, clock["rent_usd"]), TOTALS)
 
     def responses(self, first: int) -> Floats:
         """Response times of the requests served so far, from a request on."""
@@ -93,7 +127,7 @@ class TiersRun(Run[TiersDecision]):
 
     def waited(self, first: int) -> Floats:
         """How long each request has been there that is in the service, from a request on."""
-        first = max(first, self._oldest)
+        first = max(first, int(self.world.clock[0]["oldest"]))
         requests = self.world.requests[first : self.world.clock[0]["arrived"]]
         there = requests["state"] == Outcome.IN_SYSTEM
         times: Floats = self.now - requests["arrival"][there]
@@ -107,120 +141,70 @@ class TiersRun(Run[TiersDecision]):
         fat, thin = ((self.world.rented_s + so_far) / 60.0).tolist()
         return fat, thin
 
-    def _go_on(self) -> None:
-        """Lets a period pass; after the last one, until all requests are gone."""
-        number, clock = len(self.periods), self.world.clock[0]
-        begin, done, arrived = self.now, int(clock["done"]), int(clock["arrived"])
-        end = min((number + 1) * self.scenario.period_s, self.scenario.duration_s)
-        self._run_until(end)
-        requests = int(clock["arrived"]) - arrived
-        held_at_end = self.world.tiers["held"].copy()
-        self._oldest = self._first_in_system()
-        if number + 1 == self.scenario.periods:
-            self._run_until(np.inf)
-            self._oldest = len(self.world.requests)
-        measured = self._measure()
-        seen = {name: value - self._measured[name] for name, value in measured.items()}
-        responses, cost = self.world.responses[done : clock["done"]], rent_usd(self)
-        served = seen["served"].sum(axis=1)
-        period = Period(
-            begin=begin,
-            end=end,
-            counts=self.counts,
-            arrived=seen["arrived"],
-            blocked=seen["blocked"],
-            served=served,
-            forward=seen["forwarded"],
-            turned=seen["turned"],
-            utilisation=seen["busy_s"] / np.maximum(seen["up_s"], 1e-300),
-            held=seen["held_s"] / (self.now - begin),
-            held_at_end=held_at_end,
-            sojourn_s=seen["sojourn_s"] / np.maximum(served, 1),
-            served_by_size=seen["served"],
-            service_s=seen["service_s"],
-            requests=requests,
-            responses=responses,
-            cost_usd=cost - self._paid,
-            keeps_sla=keeps_sla(
-                self.scenario.sla, responses, int(seen["blocked"].sum()), self.waited(0)
-            ),
-        )
-        self.periods.append(locked(period))
-        self.rates[number] = period.rate
-        self._measured, self._paid = measured, cost
-
-    def _first_in_system(self) -> int:
-        """The first request that is in the service; those before it need not be looked at."""
-        arrived = int(self.world.clock[0]["arrived"])
-        there = self.world.requests["state"][self._oldest : arrived] == Outcome.IN_SYSTEM
-        return self._oldest + int(np.argmax(there)) if there.any() else arrived
-
-    def _run_until(self, time: float) -> None:
-        """Lets time pass. Where that may take a second and more, signals are heard meanwhile."""
+    def _act(self, action: Sequence[Any]) -> int:
+        """Lets a period pass; where that may take a second and more, signals are heard."""
         if len(self.world.requests) < MANY:
-            kernel.run_until(self.world, time)
-            return
+            return super()._act(action)
         try:
-            apart(lambda: kernel.run_until(self.world, time))
+            while (status := run_interruptibly(lambda: self._take_on(action))) == FULL:
+                self.grow()
+            return int(status)
         except Interrupted as interrupt:
+            self._lost = True
             raise interrupt.signal from None
 
-    def _measure(self) -> dict[str, NDArray[Any]]:
-        """What was measured of the tiers from the begin of the run."""
-        tiers = {name: self.world.tiers[name].copy() for name in MEASURED}
-        more = {"served": self.world.served.copy(), "service_s": self.world.service_s.copy()}
-        return tiers | more
+    def _take_on(self, action: Sequence[Any]) -> int:
+        return int(self._compiled_act(self.world, *action))
 
-    def _change(self, wanted: Ints, boot_s: float) -> None:
-        """Rents and releases VMs, so that these are in force."""
-        changes = wanted - self.counts
-        for tier, size in np.argwhere(changes > 0).tolist():
-            self._rent(tier, size, int(changes[tier, size]), boot_s)
-        for tier, size in np.argwhere(changes < 0).tolist():
-            for _ in range(-int(changes[tier, size])):
-                kernel.release(self.world, self._least_needed(tier, size))
-        self.counts = wanted
-
-    def _rent(self, tier: int, size: int, count: int, boot_s: float) -> None:
-        """Rents VMs, in free slots; makes more slots if there are too few."""
-        while np.count_nonzero(self.world.vms["state"] == VmState.OFF) < count:
-            self.world = with_slots(self.world, 2 * len(self.world.vms))
-        for slot in np.flatnonzero(self.world.vms["state"] == VmState.OFF)[:count].tolist():
-            rate = float(self._vm_rates[tier, size])
-            kernel.rent(self.world, slot, tier, size, rate, boot_s)
-
-    def _least_needed(self, tier: int, size: int) -> int:
-        """The VM to release: the last that boots if there is one, else that which holds least."""
-        vms = self.world.vms
-        mine = (vms["tier"] == tier) & (vms["size"] == size) & (vms["leaving"] == 0)
-        booting = np.flatnonzero(mine & (vms["state"] == VmState.BOOTING))
-        if len(booting):
-            return int(booting[np.argmax(vms["since"][booting])])
-        up = np.flatnonzero(mine & (vms["state"] == VmState.UP))
-        return int(up[np.argmin(vms["held"][up])])
+    def _period(self, number: int) -> Period:
+        """What was measured in a period."""
+        period, world = self.world.periods[number], self.world
+        looks = world.looks[number]
+        before = world.looks[number - 1] if number > 0 else np.zeros_like(looks)
+        seen = {name: looks[name] - before[name] for name in (*MEASURED, "served", "service_s")}
+        last = number + 1 == int(world.clock[0]["period"])
+        done = int(world.clock[0]["done"]) if last else int(world.periods[number + 1]["done"])
+        served, paid = seen["served"].sum(axis=1), world.periods["rent_usd"]
+        return locked(
+            Period(
+                begin=float(period["begin"]),
+                end=float(period["end"]),
+                counts=looks["counts"].copy(),
+                arrived=seen["arrived"],
+                blocked=seen["blocked"],
+                served=served,
+                forward=seen["forwarded"],
+                turned=seen["turned"],
+                utilisation=seen["busy_s"] / np.maximum(seen["up_s"], 1e-300),
+                held=seen["held_s"] / (period["until"] - period["begin"]),
+                held_at_end=looks["held_at_end"].copy(),
+                sojourn_s=seen["sojourn_s"] / np.maximum(served, 1),
+                served_by_size=seen["served"],
+                service_s=seen["service_s"],
+                requests=int(period["requests"]),
+                responses=world.responses[int(period["done"]) : done],
+                cost_usd=float(paid[number] - (paid[number - 1] if number > 0 else 0.0)),
+                keeps_sla=bool(period["keeps_sla"]),
+            )
+        )
 
     def _counts_of(self, action: Any) -> Ints:
         """An action as numbers of VMs, checked."""
         if action is None:
             return self.counts
         names = [tier.name for tier in self.scenario.tiers]
-        try:
-            given = np.asarray(action)
-            wanted = given.astype(np.int64)
-            good = wanted.shape == self.limits.shape and bool((wanted == given).all())
-        except (TypeError, ValueError, OverflowError):
-            good = False
-        if not good:
+        wanted = whole_numbers(action, self.limits.shape)
+        if wanted is None:
             raise InvalidAction(
                 f"action {written(action)} is not allowed: whole numbers of fat and thin VMs "
                 f"for each of {len(names)} tiers"
             )
         for tier, name in enumerate(names):
             for size in Size:
-                number, most = int(wanted[tier, size]), int(self.limits[tier, size])
-                if not 0 <= number <= most:
+                count, most = int(wanted[tier, size]), int(self.limits[tier, size])
+                if not 0 <= count <= most:
                     raise InvalidAction(
-                        f"{name}: {number} {size.name.lower()} VMs are not allowed: 0 to {most}"
+                        f"{name}: {count} {size.name.lower()} VMs are not allowed: 0 to {most}"
                     )
             if wanted[tier].sum() == 0:
                 raise InvalidAction(f"{name}: no VM is not allowed: at least one")

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrays import Floats
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import sources_of
 from cloudarena.workloads.tiers.rates import Bursts, Constant, Pieces, Sine, WorldCupHour
 from cloudarena.workloads.tiers.series import Series, write_rates

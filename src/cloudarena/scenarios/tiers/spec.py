@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrays import Floats
 from cloudarena.contract.kind import Kind
-from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.scenario import MachineGroup, Scenario
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.tiers import KIND
 from cloudarena.scenarios.tiers.sources import Arrivals
@@ -145,17 +145,41 @@ class TiersScenario(Scenario):
         return self
 
     @property
+    def resampled(self) -> str:
+        """What replications draw again of a recorded trace, in words; nothing if they do not."""
+        return self.arrivals.resampled
+
+    @property
+    def machine_groups(self) -> tuple[MachineGroup, ...]:
+        """The types of thin VMs, one a tier."""
+        return tuple(
+            MachineGroup(
+                f"thin VMs of {tier.name}",
+                f"tiers[{k}].thin.max",
+                tier.thin.max,
+                also=(f"tiers[{k}].thin.start",),
+            )
+            for k, tier in enumerate(self.tiers)
+        )
+
+    @property
+    def action_numbers(self) -> int:
+        """How many whole numbers a candidate of learners is: fat and thin VMs of each tier."""
+        return 2 * len(self.tiers)
+
+    @property
+    def length_s(self) -> float:
+        """How long a run lasts."""
+        return self.duration_s
+
+    @property
     def periods(self) -> int:
         """How many periods the run has; the last one may be shorter."""
         return max(1, math.ceil(self.duration_s / self.period_s - 1e-9))
 
-    def rates(self, seed: int) -> Floats:
-        """The arrival rate in each second under a seed."""
-        return self.arrivals.load(seed, math.ceil(self.duration_s))
-
     def load_workload(self, seed: int) -> Floats:
         """The arrival rate in each second under a seed."""
-        return self.rates(seed)
+        return self.arrivals.load(seed, math.ceil(self.duration_s))
 
     def not_told(self, seed: int) -> Mapping[str, str]:
         """What the source of its arrivals does not tell."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.alarms import Alarms
+from cloudarena.engine.indexed_heap import IndexedHeap
 
 
 class Size(IntEnum):
@@ -62,6 +62,21 @@ class Rules(NamedTuple):
     """The squared coefficient of variation of service times, where the distribution has one."""
     end_s: float
     """The time at which arrivals and prices end."""
+    period_s: float
+    periods: int
+    boot_s: float
+    first: int
+    """The first request after the warm-up."""
+    sla_s: float
+    by_quantile: bool
+    """Whether the SLA bounds a quantile of the response times; else their mean."""
+    level: float
+    penalty_usd: float
+    fat_minute_usd: float
+    thin_minute_usd: float
+    most_fat: int
+    """The most fat VMs in all tiers together."""
+    most_thin: int
     service_key: np.uint64
     routing_key: np.uint64
     balance_key: np.uint64
@@ -74,7 +89,7 @@ TIER = np.dtype(
         ("up", np.int64),  # VMs that take requests
         ("since", np.float64),  # since when so many are up
         ("held", np.int64),  # requests in it at the last look
-        # What is measured from the begin of the run; from `held_s` on, up to the last look.
+        # What is measured from the start of the run; from `held_s` on, up to the last look.
         ("arrived", np.int64),  # visits
         ("blocked", np.int64),
         ("forwarded", np.int64),  # visits after which the request went on to the next tier
@@ -130,9 +145,39 @@ CLOCK = np.dtype(
     [
         ("now", np.float64),
         ("arrived", np.int64),  # how many requests have arrived
-        ("done", np.int64),  # how many of `responses` there are
+        ("done", np.int64),  # how many of `responses` there are,
+        ("counted", np.int64),  # and how many of those came after the warm-up
+        ("oldest", np.int64),  # no request before this one is in the service
+        ("period", np.int64),  # how many periods are over
+        ("changes", np.int64),  # VMs started or released by decisions
+        ("kept", np.int64),  # how many periods kept the SLA
+        ("rent_usd", np.float64),  # at the end of the last period
     ]
 )
+
+PERIOD = np.dtype(
+    [
+        ("begin", np.float64),
+        ("end", np.float64),
+        ("until", np.float64),  # of the last period, when all requests were gone
+        ("requests", np.int64),
+        ("done", np.int64),  # where its response times begin
+        ("rent_usd", np.float64),  # of the run, at its end
+        ("response_s", np.float64),  # the sum of its response times
+        ("keeps_sla", np.int64),
+    ]
+)
+"""A period that is over."""
+LOOK = np.dtype(
+    [
+        ("counts", np.int64, (2,)),
+        ("held_at_end", np.int64),
+        ("served", np.int64, (2,)),
+        ("service_s", np.float64, (2,)),
+        *((name, TIER.fields[name][0]) for name in MEASURED),  # type: ignore[index]
+    ]
+)
+"""What was measured of a tier from the start of the run to the end of a period."""
 
 
 class World(NamedTuple):
@@ -143,9 +188,9 @@ class World(NamedTuple):
     members: NDArray[np.int64]  # (tiers, VMs): those that take requests begin a row,
     speeds: NDArray[np.float64]  # (tiers, VMs): and the sum of their rates up to each
     vms: NDArray[np.void]  # (VMs,) of VM
-    ready: Alarms
+    ready: IndexedHeap
     """The times at which VMs have booted."""
-    finishes: Alarms
+    finishes: IndexedHeap
     """The times at which the requests that VMs serve are done."""
     requests: NDArray[np.void]  # (requests,) of REQUEST
     responses: NDArray[np.float64]
@@ -154,3 +199,10 @@ class World(NamedTuple):
     service_s: NDArray[np.float64]  # (tiers, 2): and how long these took, without waiting
     rented_s: NDArray[np.float64]  # (2,): of VMs of each size that are gone
     clock: NDArray[np.void]  # (1,) of CLOCK
+    visits: NDArray[np.float64]  # (tiers,): how often a request comes to each, on average
+    vm_rates: NDArray[np.float64]  # (tiers, 2): requests a second
+    limits: NDArray[np.int64]  # (tiers, 2): the most VMs there may be
+    start: NDArray[np.int64]  # (2 * tiers,): VMs at the start
+    counts: NDArray[np.int64]  # (tiers, 2): VMs in force
+    periods: NDArray[np.void]  # (periods,) of PERIOD
+    looks: NDArray[np.void]  # (periods, tiers) of LOOK

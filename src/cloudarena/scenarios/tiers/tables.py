@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from cloudarena.base.arrays import Floats
+from cloudarena.queueing.chain import evaluate
+from cloudarena.scenarios.tiers.policies.estimates import chain_of
 from cloudarena.scenarios.tiers.state import Outcome
 
 if TYPE_CHECKING:
@@ -16,7 +19,7 @@ OUTCOMES = np.array([outcome.name.lower().replace("_", " ") for outcome in Outco
 
 
 def make_tables(run: TiersRun) -> dict[str, pa.Table]:
-    """All tables. Times are seconds from the begin of the run."""
+    """All tables. Times are seconds from the start of the run."""
     tables = {"periods": periods_table(run), "tiers": tiers_table(run)}
     tables["decisions"] = decisions_table(run)
     if run.record == "full":
@@ -40,11 +43,34 @@ def periods_table(run: TiersRun) -> pa.Table:
             "served": np.array([len(period.responses) for period in rows], np.int64),
             "blocked": np.array([period.blocked.sum() for period in rows], np.int64),
             "response_mean_s": np.array([period.response_mean_s for period in rows]),
+            "response_predicted_s": predicted_responses(run),
             "response_quantile_s": np.array(tails),
             "keeps_sla": np.array([period.keeps_sla for period in rows], bool),
             "cost_usd": np.array([period.cost_usd for period in rows]),
         }
     )
+
+
+def predicted_responses(run: TiersRun) -> Floats:
+    """The mean response time of each period by the queueing model, in the long run.
+
+    Taken are the rate that was measured and the VMs that were rented. The model knows no backlog
+    of the period before and no VMs that are still booting; NaN where nothing arrived, a tier has no
+    VMs, or the queue would grow for ever.
+    """
+    rows = run.periods
+    predicted = np.full(len(rows), np.nan)
+    known = [
+        k
+        for k, period in enumerate(rows)
+        if period.rate > 0.0 and (period.counts.sum(axis=1) > 0).all()
+    ]
+    if known:
+        counts = np.stack([rows[k].counts for k in known])
+        rates = np.array([rows[k].rate for k in known])
+        found = evaluate(chain_of(run.scenario), rates, counts, losses=True).response_s
+        predicted[known] = np.where(np.isfinite(found), found, np.nan)
+    return predicted
 
 
 def tiers_table(run: TiersRun) -> pa.Table:
@@ -59,6 +85,7 @@ def tiers_table(run: TiersRun) -> pa.Table:
     return pa.table(
         {
             "period": np.repeat(np.arange(len(rows)), len(tiers)),
+            "time_s": np.repeat(np.array([period.begin for period in rows], float), len(tiers)),
             "tier": [tier.name for tier in tiers] * len(rows),
             "fat": np.ascontiguousarray(counts[:, 0]),
             "thin": np.ascontiguousarray(counts[:, 1]),

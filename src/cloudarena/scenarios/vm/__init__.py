@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 from cloudarena.base.lazy import exports
 from cloudarena.contract.kind import Kind
-from cloudarena.contract.plot import Plot
+from cloudarena.contract.plot import Plot, Slices
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.vm.decision import VmDecision as VmDecision
     from cloudarena.scenarios.vm.policies import POLICIES as POLICIES
     from cloudarena.scenarios.vm.policies import OracleIlp as OracleIlp
+    from cloudarena.scenarios.vm.policies import on_node as on_node
     from cloudarena.scenarios.vm.policies import postpone as postpone
     from cloudarena.scenarios.vm.run import VmRun as VmRun
     from cloudarena.scenarios.vm.spec import VmScenario as VmScenario
@@ -23,7 +24,9 @@ KIND = Kind(
     description="which machine takes a VM: a month of a data centre, energy, oversubscription",
     unit_of_work="VMs",
     headline="profit_usd",
-    compile_s=12,
+    prices="machines[0].price or prices.kwh_usd",
+    load_keys=("workload.vms",),
+    compile_s=7,
     default_policy="best-fit",
     example="vm/azure-like-10k",
     toy="vm/toy",
@@ -33,6 +36,7 @@ KIND = Kind(
         "workload.concurrent": 100,
         "machines[0].count": 12,
     },
+    slices=Slices("vms", "start", "end", ("machine",), ("id",), weight="cores"),
     plots=(
         Plot("Cores in use", "series", "tick", "used_cores", "cores"),
         Plot("Cores allocated", "series", "tick", "allocated_cores", "cores"),
@@ -51,5 +55,6 @@ __getattr__ = exports(
     REFUSE="state",
     POLICIES="policies",
     OracleIlp="policies",
+    on_node="policies",
     postpone="policies",
 )

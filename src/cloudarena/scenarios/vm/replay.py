@@ -12,12 +12,14 @@ from cloudarena.scenarios.replay import DecisionFile
 from cloudarena.scenarios.vm.decision import VmDecision
 from cloudarena.scenarios.vm.spec import VmScenario
 from cloudarena.scenarios.vm.state import REFUSE
-from cloudarena.workloads.vm.columns import vm_numbers
+from cloudarena.workloads.vm.columns import numeric_ids
 
 OPTIONAL = {
     "vm": pa.int64(),
     "id": None,
     "action": pa.string(),
+    "node": pa.int64(),
+    "device": pa.int64(),
     "delays": pa.int64(),
     "tick": None,
     "time_s": None,
@@ -26,24 +28,28 @@ OPTIONAL = {
 
 
 class Replay(DecisionFile):
-    """Decisions from a file: columns vm (its number, as in the tables of a run) or id (as in the
-    trace), and machine; optionally action (place, postpone, refuse) and delays. The ``decisions``
-    table of any run is such a file."""
+    """Decisions from a file, such as the ``decisions`` table of any run.
+
+    Columns are vm (its number, as in the tables of a run) or id (as in the trace), and machine;
+    optionally node or device, action (place, postpone, refuse) and delays.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, {"machine": pa.int64()}, OPTIONAL)
         if not {"vm", "id"} & set(self._table.column_names):
             raise self._error("column 'vm' or 'id' is missing: which VM a decision is about")
         self._actions: dict[int, deque[int]] = {}
+        self._machines = 0
 
     def start(self, scenario: VmScenario, seed: int) -> None:
         """Finds the VMs of the file in the workload."""
         ids = scenario.load_workload(seed).ids
-        numbers = vm_numbers(ids).tolist()
+        vm_ids = numeric_ids(ids).tolist()
         name = "vm" if "vm" in self._table.column_names else "id"
-        known = numbers if name == "vm" else ids.to_pylist()
-        number_of = dict(zip(known, numbers, strict=True))
+        known = vm_ids if name == "vm" else ids.to_pylist()
+        number_of = dict(zip(known, vm_ids, strict=True))
         self._actions = defaultdict(deque)
+        self._machines = scenario.machine_count
         for row, values in self._rows():
             vm = values[name]
             if vm not in number_of:
@@ -72,5 +78,14 @@ class Replay(DecisionFile):
                 f"action: {action!r} is not allowed: one of place, postpone, refuse", row
             )
         if machine is None or machine < 0:
-            raise self._error(f"machine: {machine} is not allowed: the number of a machine", row)
-        return int(machine)
+            raise self._error(f"machine: {machine} is not allowed: the index of a machine", row)
+        part = "device" if values.get("node") is None else "node"
+        if values.get(part) is None:
+            return int(machine)
+        if values[part] < 0 or machine >= self._machines:
+            raise self._error(
+                f"{part}: {values[part]} of machine {machine} is not allowed: a {part} of a "
+                "machine",
+                row,
+            )
+        return int(machine + self._machines * (1 + values[part]))

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import AfterValidator, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import sources_of
 from cloudarena.workloads.vm import columns
 from cloudarena.workloads.vm.azure_like import AzureLike
@@ -19,6 +19,7 @@ from cloudarena.workloads.vm.files import Files, write_vm_files
 from cloudarena.workloads.vm.inline import Inline
 from cloudarena.workloads.vm.maro import Maro
 from cloudarena.workloads.vm.openb import Openb
+from cloudarena.workloads.vm.poisson import Poisson
 
 
 def _same_ticks(workload: Any, info: ValidationInfo) -> Any:
@@ -32,7 +33,7 @@ def _same_ticks(workload: Any, info: ValidationInfo) -> Any:
 
 
 Workload = Annotated[
-    AzureLike | Files | AzureV2 | Maro | Openb | Inline,
+    AzureLike | Files | AzureV2 | Maro | Openb | Poisson | Inline,
     Field(discriminator="source"),
     AfterValidator(_same_ticks),
 ]

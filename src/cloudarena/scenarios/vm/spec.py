@@ -6,21 +6,31 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.arrays import MICRO
+from cloudarena.base.numpy import np
 from cloudarena.contract.kind import Kind
-from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.scenario import MachineGroup, Scenario
 from cloudarena.contract.source import load_workload
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.vm import KIND
 from cloudarena.scenarios.vm.sources import Workload
-from cloudarena.workloads.vm.columns import LARGEST_SIZE, SMALLEST_SIZE, VmWorkload
+from cloudarena.workloads.prices.machine import MachinePrice
+from cloudarena.workloads.vm.columns import (
+    LARGEST_SIZE,
+    MOST_GPUS,
+    SMALLEST_SIZE,
+    VmWorkload,
+)
+from cloudarena.workloads.vm.files import Files
 from cloudarena.workloads.vm.readings import LAST_TICK
+from cloudarena.workloads.vm.stream import VmStream
 
 MOST_MACHINES = 1_000_000
 MOST_RACKS = 1_000_000_000
+MOST_NODES = 64
 MOST_WATTS = 1e9
 MOST_USD = 1e6
 """The most that a core, a GB or a kWh may cost; more is a mistake, and sums would overflow."""
@@ -64,7 +74,20 @@ class MachineType(Spec):
     count: int = Field(ge=1, le=MOST_MACHINES)
     cores: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
     memory_gb: float = Field(ge=SMALLEST_SIZE, le=LARGEST_SIZE)
+    nodes: int = Field(1, ge=1, le=MOST_NODES)
+    """NUMA nodes, each with the same part of the cores and of the memory."""
+    gpus: int = Field(0, ge=0, le=MOST_GPUS)
+    """GPUs, each a device of which VMs have shares in thousandths, or all."""
+    gpu_model: str = ""
+    """What they are called; VMs may ask for a model."""
     power: PowerCurve = PowerCurve()
+    price: MachinePrice | None = None
+    """What a machine costs: bought, or rented by the hour; only its energy if it is not given."""
+
+    @property
+    def pays_energy(self) -> bool:
+        """Whether its energy is paid for: not of a rented machine, whose price has it in it."""
+        return self.price is None or self.price.basis == "owned"
 
 
 class Hierarchy(Spec):
@@ -113,6 +136,12 @@ class Prices(Spec):
     gb_hour_usd: float = Field(0.0078, ge=0, le=MOST_USD)
     kwh_usd: float = Field(0.07, ge=0, le=MOST_USD)
     pue: float = Field(1.7, ge=1, le=1000)
+    carbon_g_per_kwh: float = Field(300.0, ge=0, le=MOST_USD)
+    """The grid's carbon intensity."""
+    carbon_tonne_usd: float = Field(0.0, ge=0, le=MOST_USD)
+    """The price of a tonne of CO2, of the energy that is paid for."""
+    unserved_usd: float = Field(0.0, ge=0, le=MOST_USD)
+    """The penalty for each VM that is not served."""
 
 
 class VmScenario(Scenario):
@@ -128,6 +157,12 @@ class VmScenario(Scenario):
     oversubscription: Oversubscription = Oversubscription()
     overload: Literal["record", "kill"] = "record"
     buffer: Buffer = Buffer()
+    queue: Literal["fail", "wait"] = "fail"
+    """What a request does that finds no room: it fails once its buffer is used up, or it waits at
+    the head of a queue, first come first served, and all later ones behind it."""
+    split_above_gb: float | None = Field(None, ge=0, le=LARGEST_SIZE)
+    """VMs with more memory are split evenly over all NUMA nodes of their machine; none if not
+    given."""
     off_after_ticks: int | None = Field(None, ge=0, le=LAST_TICK)
     """A machine that has spent so many ticks empty is switched off; never if not given."""
     boot_ticks: int = Field(1, ge=0, le=LAST_TICK)
@@ -160,10 +195,85 @@ class VmScenario(Scenario):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _nodes_and_queue(self) -> VmScenario:
+        """Nodes have whole millionths, of one number on all machines; a queue is the only wait."""
+        if len({kind.nodes for kind in self.machines}) > 1:
+            raise PydanticCustomError(
+                "not_allowed", "machines: nodes: not the same on all machines is not allowed"
+            )
+        for k, kind in enumerate(self.machines):
+            for name in ("cores", "memory_gb"):
+                if round(getattr(kind, name) * MICRO) % kind.nodes:
+                    raise PydanticCustomError(
+                        "not_allowed",
+                        f"machines[{k}].{name}: {getattr(kind, name):g} is not allowed: a multiple "
+                        f"of a millionth on each of {kind.nodes} nodes",
+                    )
+        for k, kind in enumerate(self.machines):
+            if kind.nodes > 1 and kind.gpus > 0:
+                raise PydanticCustomError(
+                    "not_allowed",
+                    f"machines[{k}].gpus: {kind.gpus} is not allowed: 0 on machines with nodes",
+                )
+            if "|" in kind.gpu_model:
+                raise PydanticCustomError(
+                    "not_allowed",
+                    f"machines[{k}].gpu_model: {kind.gpu_model!r} is not allowed: a name without |",
+                )
+        rates = self.oversubscription
+        if self.machines[0].nodes > 1 and max(rates.cpu, rates.memory) > 1:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"oversubscription: cpu {rates.cpu:g} and memory {rates.memory:g} are not allowed: "
+                "at most 1 on machines with nodes",
+            )
+        if self.machines[0].nodes == 1 and self.split_above_gb is not None:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"split_above_gb: {self.split_above_gb:g} is not allowed: "
+                "machines have one node only",
+            )
+        if self.queue == "wait" and self.buffer.budget_ticks > 0:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"buffer.budget_ticks: {self.buffer.budget_ticks} is not allowed: "
+                "0 where queue is wait",
+            )
+        if self.queue == "wait" and getattr(self.workload, "stream", False):
+            raise PydanticCustomError(
+                "not_allowed", "workload.stream: true is not allowed: false where queue is wait"
+            )
+        return self
+
+    @property
+    def resampled(self) -> str:
+        """What replications draw again of a recorded trace, in words; nothing if they do not."""
+        return self.workload.resampled
+
+    @property
+    def machine_groups(self) -> tuple[MachineGroup, ...]:
+        """The types of machines."""
+        return tuple(
+            MachineGroup(
+                one.name,
+                f"machines[{k}].count",
+                one.count,
+                0.0 if one.price is None else one.price.hourly_usd,
+                entry=f"machines[{k}]",
+            )
+            for k, one in enumerate(self.machines)
+        )
+
     @property
     def facts(self) -> tuple[str, ...]:
         """What policies know of the future."""
         return self.known
+
+    @property
+    def length_s(self) -> float:
+        """How long a run lasts."""
+        return self.ticks * self.tick_seconds
 
     @property
     def machine_count(self) -> int:
@@ -179,7 +289,15 @@ class VmScenario(Scenario):
         """What the source of its work does not tell."""
         return self.workload.not_told(seed)
 
+    def stream_workload(self, seed: int) -> VmStream | None:
+        """The VMs of a seed as they arrive, if the workload says ``stream: true``."""
+        if "load_workload" in self.__dict__ or not hasattr(self.workload, "parts"):
+            return None
+        return self.workload.parts(seed)
+
     def load_workload(self, seed: int) -> VmWorkload:
         """The VMs of a seed. The last workload is kept, for the next policy on it."""
         workload: VmWorkload = load_workload(self.workload, seed)
+        if isinstance(self.workload, Files):
+            return self.workload.drawn(workload, seed, self.tick_seconds, self.ticks)
         return workload

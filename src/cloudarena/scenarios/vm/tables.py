@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from cloudarena.engine.gpu_scores import WHOLE
 from cloudarena.engine.recorder import recorded
 from cloudarena.scenarios.vm.state import REFUSE, SERIES_COLUMNS, Outcome, World
 from cloudarena.workloads.vm.columns import CATEGORIES
@@ -18,13 +19,13 @@ OUTCOMES = np.array([outcome.name.lower().replace("_", " ") for outcome in Outco
 
 
 def make_tables(run: VmRun) -> dict[str, pa.Table]:
-    """All tables; ``machines_series`` only with full recording."""
-    tables = {
-        "vms": vms_table(run),
-        "decisions": decisions_table(run),
-        "machines": machines_table(run),
-        "series": series_table(run),
-    }
+    """All tables; ``machines_series`` only with full recording.
+
+    Of a stream no VM is kept that is over, and no decision.
+    """
+    tables = {"machines": machines_table(run), "series": series_table(run)}
+    if not run.is_streamed:
+        tables = {"vms": vms_table(run), "decisions": decisions_table(run), **tables}
     if run.record == "full":
         tables["machines_series"] = machines_series_table(run)
     return tables
@@ -38,14 +39,25 @@ def vms_table(run: VmRun) -> pa.Table:
     placed = vms.machine[:arrived] >= 0
     going_on = (Outcome.WAITING, Outcome.STARTING, Outcome.RUNNING)
     ended = np.isin(outcome, going_on, invert=True)
+    nodes = run.world.nodes
+    node = {}
+    if nodes is not None:
+        on_one = placed & ~nodes.is_split[:arrived]
+        node["node"] = pa.array(nodes.of_vm[:arrived], mask=~on_one)
+    gpus = run.world.gpus
+    if gpus is not None:
+        shares = placed & (gpus.wanted[:arrived] == 1) & (gpus.milli[:arrived] < WHOLE)
+        node["gpus"] = gpus.wanted[:arrived] * gpus.milli[:arrived] / WHOLE
+        node["device"] = pa.array(gpus.device[:arrived], mask=~shares)
     return pa.table(
         {
-            "vm": run.world.demand.number[:arrived],
+            "vm": run.world.demand.vm_id[:arrived],
             "id": workload.ids[:arrived],
             "arrival": workload.created[:arrived],
             "start": pa.array(vms.start[:arrived], mask=~placed),
             "end": pa.array(vms.end[:arrived], mask=~ended),
             "machine": pa.array(vms.machine[:arrived], mask=~placed),
+            **node,
             "outcome": pa.array(OUTCOMES[outcome]),
             "delay": vms.delay[:arrived],
             "cores": workload.cores[:arrived],
@@ -59,14 +71,21 @@ def vms_table(run: VmRun) -> pa.Table:
 def decisions_table(run: VmRun) -> pa.Table:
     """One row per decision, in order: a file for ``--policy replay:FILE``."""
     tick, vm, action, valid = recorded(run.world.decisions).T
+    machines = len(run.world.fleet.cores)
+    node = np.where(action >= 0, action // machines - 1, -1)
+    part = (
+        "node" if run.world.nodes is not None else "device" if run.world.gpus is not None else None
+    )
+    action = np.where(action >= 0, action % machines, action)
     kind = np.where(action >= 0, 0, np.where(action == REFUSE, 1, 2))
     return pa.table(
         {
             "tick": tick,
             "time_s": tick * run.scenario.tick_seconds,
-            "vm": run.world.demand.number[vm],
+            "vm": run.world.demand.vm_id[vm],
             "action": pa.array(np.array(("place", "refuse", "postpone"))[kind]),
             "machine": pa.array(action, mask=kind != 0),
+            **({} if part is None else {part: pa.array(node, mask=node < 0)}),
             "delays": pa.array(REFUSE - action, mask=kind != 2),
             "valid_machines": valid,
         }
@@ -77,7 +96,11 @@ def machines_table(run: VmRun) -> pa.Table:
     """One row per machine, with its place in the hierarchy."""
     world, scenario = run.world, run.scenario
     core_ticks = 100.0 * max(1, int(world.clock[0]["tick"])) * world.fleet.cores
-    demand = world.machine_demand_ticks
+    # Steady machines are counted when something happens to them: these ticks are not, so far.
+    ticks = np.where(world.varying_at < 0, int(world.clock[0]["tick"]) - world.counted_to, 0)
+    watt_ticks = world.machine_watt_ticks + ticks * world.machines.power_w
+    demand = world.machine_demand_ticks + ticks * world.used
+    oversubscribed = ticks * (world.allocated_cores > world.fleet.cores)
     kinds = scenario.machines
     names = np.repeat(np.array([kind.name for kind in kinds]), [kind.count for kind in kinds])
     levels = scenario.hierarchy
@@ -96,12 +119,12 @@ def machines_table(run: VmRun) -> pa.Table:
             "rack": rack,
             "cores": world.machines.cores,
             "memory_gb": world.machines.memory_gb,
-            "energy_kwh": world.machine_watt_ticks * scenario.tick_seconds / 3.6e6,
+            "energy_kwh": watt_ticks * scenario.tick_seconds / 3.6e6,
             "mean_cpu_utilisation": np.minimum(
                 1.0, (demand - world.machine_excess_ticks) / core_ticks
             ),
             "mean_cpu_demand": demand / core_ticks,
-            "oversubscribed_ticks": world.machine_oversubscribed,
+            "oversubscribed_ticks": world.machine_oversubscribed + oversubscribed,
             "overloaded_ticks": world.machine_overloaded,
         }
     )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cloudarena.base.lazy import exports
 from cloudarena.contract.kind import Kind
-from cloudarena.contract.plot import Plot
+from cloudarena.contract.plot import Plot, Slices
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.workflow.decision import WorkflowDecision as WorkflowDecision
@@ -23,11 +23,21 @@ KIND = Kind(
     description="where serverless workflow functions run on NUMA servers rented by the hour",
     unit_of_work="workflows",
     headline="weighted_cost",
-    compile_s=28,
+    prices="cluster.servers[0].hourly_rate",
+    compile_s=10,
     default_policy="earliest-finish",
+    load_keys=("workload.rate",),
     example="workflow/demo",
     toy="workflow/toy",
     small={"workload.workflows": 4, "workload.functions": 30},
+    slices=Slices(
+        "functions",
+        "start",
+        "completion",
+        ("server_type", "server", "numa_node"),
+        ("workflow", "function"),
+        is_gantt=True,
+    ),
     plots=(
         Plot("Workflows in progress", "series", "time_s", "workflows", "workflows"),
         Plot("Threads of running functions", "series", "time_s", "parallelism", "threads"),

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.errors import SpecError
 from cloudarena.contract import RecordLevel
+from cloudarena.contract.window import HOURS, Window, end_of_window, whole_windows
 from cloudarena.engine.calendar import make_calendar
+from cloudarena.engine.dag import child_lists
+from cloudarena.engine.linked_list import ENDS, NONE
 from cloudarena.scenarios.workflow.spec import WorkflowScenario
 from cloudarena.scenarios.workflow.state import (
     CLOCK,
@@ -24,12 +28,36 @@ from cloudarena.scenarios.workflow.state import (
     World,
     empty_nodes,
 )
-from cloudarena.workloads.workflow.columns import WorkflowWorkload, workflows_of_functions
+from cloudarena.workloads.workflow.columns import (
+    WorkflowWorkload,
+    slice_workflows,
+    workflows_of_functions,
+)
 from cloudarena.workloads.workflow.paths import critical_path_s, remaining_path_s
 from cloudarena.workloads.workflow.template import offsets
 
 SLOTS = 1024
 ROWS = 4096
+WINDOWS = ("workflows", HOURS)
+"""What the length of a window may be given in."""
+
+
+def places(scenario: WorkflowScenario, workload: WorkflowWorkload, window: Window) -> Ints:
+    """The workflows with which windows may begin."""
+    return np.arange(max(1, whole_windows(workload.arrival, window.unit, window.length)))
+
+
+def cut(
+    scenario: WorkflowScenario, workload: WorkflowWorkload, window: Window, place: int
+) -> WorkflowScenario:
+    """The scenario of a window, which begins with a workflow."""
+    end = end_of_window(workload.arrival, place, window.unit, window.length)
+    return scenario.with_workload(slice_workflows(workload, place, end - place))
+
+
+def arrivals_s(scenario: WorkflowScenario, workload: WorkflowWorkload) -> Floats:
+    """When each workflow arrives, in seconds."""
+    return workload.arrival
 
 
 def build_world(
@@ -74,8 +102,7 @@ def build_world(
             function=np.full(SLOTS, -1),
             node=np.full(SLOTS, -1),
             spare=np.arange(SLOTS)[::-1].copy(),
-            waiting_head=np.full(len(nodes.server), -1),
-            waiting_tail=np.full(len(nodes.server), -1),
+            waiting=np.full(len(nodes.server), NONE, np.dtype(ENDS)),
         ),
         progress=Progress(
             parents_left=np.diff(workload.first_parent),
@@ -124,19 +151,18 @@ def _nodes(scenario: WorkflowScenario) -> Nodes:
 
 
 def _demand(scenario: WorkflowScenario, workload: WorkflowWorkload) -> Demand:
-    functions, speed = len(workload.computation), scenario.cluster.single_core_speed
-    child = np.repeat(np.arange(functions), np.diff(workload.first_parent))
-    order = np.argsort(workload.parents, kind="stable")
+    speed = scenario.cluster.single_core_speed
+    first_child, children = child_lists(workload.first_parent, workload.parents)
     ids = np.array(workload.workflow_ids.to_pylist())
     by_id = np.argsort(ids, kind="stable")
     sizes = np.diff(workload.first_function)
     rank = np.empty(len(ids), np.int64)
     rank[by_id] = offsets(sizes[by_id])[:-1]
-    place = np.empty(len(ids), np.int64)
-    place[by_id] = ids[by_id] if ids.dtype.kind == "i" else np.arange(len(ids))
+    shown_id = np.empty(len(ids), np.int64)
+    shown_id[by_id] = ids[by_id] if ids.dtype.kind == "i" else np.arange(len(ids))
     return Demand(
         arrival=workload.arrival,
-        place=place,
+        shown_id=shown_id,
         rank=rank,
         first_function=workload.first_function,
         workflow=workflows_of_functions(workload),
@@ -146,8 +172,8 @@ def _demand(scenario: WorkflowScenario, workload: WorkflowWorkload) -> Demand:
         first_parent=workload.first_parent,
         parents=workload.parents,
         parent_bytes=workload.parent_bytes,
-        first_child=offsets(np.bincount(workload.parents, minlength=functions)),
-        children=child[order],
+        first_child=first_child,
+        children=children,
         remaining_path=remaining_path_s(workload, speed),
         critical_path=critical_path_s(workload, speed),
     )

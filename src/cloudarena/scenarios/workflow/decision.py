@@ -9,7 +9,7 @@ import numpy as np
 
 from cloudarena.base.arrays import Flags, Floats, Ints, is_whole, read_only
 from cloudarena.base.errors import InvalidAction
-from cloudarena.engine.alarms import alarm_times
+from cloudarena.engine.indexed_heap import entry_times
 from cloudarena.scenarios.workflow.state import LONGEST_S, Function, Nodes
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowDecision:
-    """Which NUMA node runs this function, with how much memory?
+    """The decision which NUMA node runs a function, with how much memory.
 
     The action is ``(node, memory in MB)``, any whole number of MB up to the memory of the node, or
     ``(node, memory, not_before)``: a container whose data is there earlier is created at that time
@@ -68,7 +68,7 @@ class WorkflowDecision:
     @property
     def first_completion(self) -> Floats:
         """When the first container of each node completes, as it stands; infinity if none runs."""
-        return alarm_times(self.nodes.sharing.finishes)[: len(self.nodes.server)]
+        return entry_times(self.nodes.sharing.finishes)[: len(self.nodes.server)]
 
     @property
     def last_completion(self) -> Floats:

@@ -21,9 +21,9 @@ class Makespans(NamedTuple):
     finished: Floats
     so_far: Floats
     finished_path: Floats
-    """The critical paths of those that have finished,"""
+    """The critical paths of those that have finished."""
     so_far_path: Floats
-    """and of the others."""
+    """The critical paths of the others."""
 
 
 @shared
@@ -169,6 +169,12 @@ def slowdown_mean(run: WorkflowRun) -> float:
 
 
 @metric(better="lower", highlight=True)
+def cost_usd(run: WorkflowRun) -> float:
+    """What was paid: rent_usd, all that a workflow costs."""
+    return rent_usd(run)
+
+
+@metric(better="lower")
 def rent_usd(run: WorkflowRun) -> float:
     """The hours for which servers were rented times their hourly rates."""
     return _total(run, "rent")
@@ -180,7 +186,7 @@ def rent_usd(run: WorkflowRun) -> float:
     reward=lambda run: -_weighed(run, _total(run, "active_s")),
 )
 def weighted_cost(run: WorkflowRun) -> float:
-    """objective.weight * makespan_sum_s + (1 - weight) * objective.rent_scale * rent_usd."""
+    """The objective: weight * makespan_sum_s + (1 - weight) * objective.rent_scale * rent_usd."""
     return _bounded(run, _weighed(run, makespan_sum_s(run)))
 
 

@@ -40,7 +40,7 @@ class Replay(DecisionFile):
         """Finds the functions and nodes of the file in the scenario."""
         workload = scenario.load_workload(seed)
         ids = workload.workflow_ids.to_pylist()
-        workflows = {str(name): number for number, name in enumerate(ids)}
+        workflows = {str(name): index for index, name in enumerate(ids)}
         sizes = np.diff(workload.first_function)
         nodes: dict[tuple[str, int, int], int] = {}
         memory = []
@@ -66,12 +66,12 @@ class Replay(DecisionFile):
                 raise self._error(
                     f"memory: {values['memory']} is not allowed: 1 to {memory[node]}", row
                 )
-            number = int(workload.first_function[workflow]) + values["function"]
-            if number in self._placements:
+            index = int(workload.first_function[workflow]) + values["function"]
+            if index in self._placements:
                 raise self._error(f"function: {values['function']} is a duplicate", row)
             not_before = values.get("not_before")
             held = -math.inf if not_before is None else not_before
-            self._placements[number] = (node, values["memory"], held)
+            self._placements[index] = (node, values["memory"], held)
 
     def __call__(self, decision: WorkflowDecision) -> tuple[int, int, float]:
         """The file's placement of the function."""

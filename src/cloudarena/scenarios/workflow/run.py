@@ -19,6 +19,7 @@ from cloudarena.engine.sharing import with_slots
 from cloudarena.scenarios.workflow import kernel
 from cloudarena.scenarios.workflow.build import build_world
 from cloudarena.scenarios.workflow.decision import WorkflowDecision
+from cloudarena.scenarios.workflow.kernel import leases
 from cloudarena.scenarios.workflow.spec import WorkflowScenario
 from cloudarena.scenarios.workflow.state import (
     LONGEST_S,
@@ -65,7 +66,7 @@ class WorkflowRun(KernelRun[WorkflowDecision]):
 
     @cached_property
     def shown_nodes(self) -> Nodes:
-        """The same for functions of arrays, with room for forecasts, which those write to."""
+        """The nodes for functions of arrays, with room for forecasts, which those write to."""
         return with_room_for_forecasts(self.locked_nodes, self.world.nodes)
 
     def encode(self, action: Any) -> tuple[int, int, float]:
@@ -148,7 +149,7 @@ class WorkflowRun(KernelRun[WorkflowDecision]):
     @cached_property
     def _last_completions(self) -> Any:
         nodes = numba.typeof(self.world.nodes)
-        return compiled_step(kernel.last_completions, nodes, numba.float64[::1])
+        return compiled_step(leases.last_completions, nodes, numba.float64[::1])
 
     @cached_property
     def _finish_forecast(self) -> Any:

@@ -28,7 +28,7 @@ def _from_yaml(value: Any, info: ValidationInfo) -> Any:
 
 
 def _named_source(value: Any) -> Any:
-    """A plain path is of a file in neutral form, templates without a source are just that."""
+    """Reads a plain path as a file in the canonical format, and templates without a source."""
     if isinstance(value, str):
         return {"source": "file", "path": value}
     if isinstance(value, dict) and "source" not in value and "templates" in value:
@@ -37,7 +37,7 @@ def _named_source(value: Any) -> Any:
 
 
 def _inline(workflows: tuple[WorkflowSpec, ...]) -> Inline:
-    """The same with its source named."""
+    """Names the source of work that is written into the spec."""
     return Inline(source="inline", workflows=workflows)
 
 

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract.kind import Kind
-from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.scenario import MachineGroup, Scenario
 from cloudarena.contract.source import from_yaml, load_workload
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.workflow import KIND
@@ -57,11 +57,11 @@ class Cluster(Spec):
                 "allowed: each must be more than the next",
             )
         names = [server.name for server in self.servers]
-        for number, name in enumerate(names):
-            if name in names[:number]:
+        for index, name in enumerate(names):
+            if name in names[:index]:
                 raise PydanticCustomError(
                     "not_allowed",
-                    f"servers[{number}].name: {name!r} is not allowed: it is a duplicate",
+                    f"servers[{index}].name: {name!r} is not allowed: it is a duplicate",
                 )
         if sum(server.count for server in self.servers) == 0:
             raise PydanticCustomError("not_allowed", "servers: at least one server is needed")
@@ -108,9 +108,17 @@ class WorkflowScenario(Scenario):
         return self
 
     @property
+    def machine_groups(self) -> tuple[MachineGroup, ...]:
+        """The types of servers."""
+        return tuple(
+            MachineGroup(one.name, f"cluster.servers[{k}].count", one.count, one.hourly_rate)
+            for k, one in enumerate(self.cluster.servers)
+        )
+
+    @property
     def servers(self) -> list[tuple[ServerType, int]]:
         """Each server: its type, and its number among those of the type."""
-        return [(kind, number) for kind in self.cluster.servers for number in range(kind.count)]
+        return [(kind, index) for kind in self.cluster.servers for index in range(kind.count)]
 
     @property
     def node_count(self) -> int:

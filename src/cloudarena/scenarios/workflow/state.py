@@ -33,14 +33,14 @@ class Function(NamedTuple):
     """The function that is to be placed."""
 
     number: int
-    """Its number among all functions, by the arrival of workflows."""
+    """The index of the function among all, by the arrival of workflows."""
     workflow: int
-    """Its workflow: the number that tables have, or, where workflows have names of text there,
-    the place of its name among them in alphabetical order."""
+    """The workflow: the number that tables have, or, where workflows have names of text there,
+    the rank of its name among them in alphabetical order."""
     function: int
-    """Its number in its workflow."""
+    """The index of the function in its workflow."""
     computation: int
-    """Operations."""
+    """The work of the function, in operations."""
     memory_req: int
     parallelism: int
     now: float
@@ -50,13 +50,13 @@ class Function(NamedTuple):
     remaining_path: float
     """The least time from its start to the end of its workflow, without transfers."""
     critical_path: float
-    """The same for the whole workflow from its arrival."""
+    """The longest path of the whole workflow from its arrival."""
     last_node: int
     """The node that was chosen last, of all functions; -1 at first."""
     time_weight: float
-    """What a second of an unfinished workflow weighs in the spec's objective,"""
+    """What a second of an unfinished workflow weighs in the spec's objective."""
     rent_weight: float
-    """and a dollar of rent."""
+    """What a dollar of rent weighs in the spec's objective."""
 
 
 class Nodes(NamedTuple):
@@ -109,7 +109,7 @@ class Demand(NamedTuple):
     """The workflows as the workload has them."""
 
     arrival: NDArray[np.float64]  # (workflows,)
-    place: NDArray[np.int64]  # (workflows,): what policies see as the number of each
+    shown_id: NDArray[np.int64]  # (workflows,): what policies see as the number of each
     rank: NDArray[np.int64]  # (workflows,): how many functions those before it have
     first_function: NDArray[np.int64]
     workflow: NDArray[np.int64]  # (functions,)
@@ -148,8 +148,7 @@ class Containers(NamedTuple):
     node: NDArray[np.int64]
     spare: NDArray[np.int64]
     """Slots that are free, as a stack."""
-    waiting_head: NDArray[np.int64]  # (nodes,): those that wait for memory, first in first out
-    waiting_tail: NDArray[np.int64]
+    waiting: NDArray[np.void]  # (nodes,) of ENDS: those that wait for memory, first in first out
 
 
 class Progress(NamedTuple):
@@ -235,7 +234,7 @@ class World(NamedTuple):
     containers: Containers
     progress: Progress
     submissions: Calendar
-    """Functions that are submitted now; the time of an entry is the function's place in line."""
+    """Functions that are submitted now; the time of an entry is the function's position in line."""
     creations: Calendar
     """Containers on their way, by when they get there."""
     clock: NDArray[np.void]  # (1,) of CLOCK

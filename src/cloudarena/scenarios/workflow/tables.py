@@ -42,9 +42,9 @@ def functions_table(run: WorkflowRun) -> pa.Table:
 def decisions_table(run: WorkflowRun) -> pa.Table:
     """One row per decision, in order: a file for ``--policy replay:FILE``."""
     demand, rows = run.world.demand, run.world.placements
-    place = demand.rank[demand.workflow] + _number_in_workflow(run)
+    order = demand.rank[demand.workflow] + _number_in_workflow(run)
     decided = np.flatnonzero(np.isfinite(rows["submission"]))
-    decided = decided[np.lexsort((place[decided], rows["submission"][decided]))]
+    decided = decided[np.lexsort((order[decided], rows["submission"][decided]))]
     return pa.table({"time_s": rows["submission"][decided], **_where(run, decided)})
 
 
@@ -147,7 +147,7 @@ def series_table(run: WorkflowRun) -> pa.Table:
 def _changes(
     node: NDArray[np.int64], values: NDArray[np.int64], first: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """By how much each row of a node differs from the one before, or from its first value.
+    """The difference of each row of a node from the one before, or from its first value.
 
     Rows stand node by node.
     """

@@ -10,17 +10,20 @@ by which they are made.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import SpecError, TraceError, check_choice
+from cloudarena.base.numpy import np
 from cloudarena.workloads.arrivals.processes import spread_counts
-from cloudarena.workloads.columns import TEXT, WHOLE, check, not_allowed, place, read_columns
+from cloudarena.workloads.columns import TEXT, WHOLE, check, location, not_allowed, read_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MINUTES = 1440
+MOST_IN_A_MINUTE = 10**7
+"""Invocations of a function in a minute; more can only be a damaged cell."""
 NAMES = ("HashOwner", "HashApp", "HashFunction", "Trigger")
 TRIGGERS = ("http", "timer", "event", "queue", "storage", "orchestration", "others")
 
@@ -44,10 +47,11 @@ def read_invocations(path: Path, trigger: str | None = None) -> Invocations:
     known = pc.is_in(table["Trigger"], pa.array(TRIGGERS)).to_numpy()
     check(path, "Trigger", np.array(table["Trigger"]), known, f"one of {', '.join(TRIGGERS)}")
     counts = np.column_stack([table[minute].to_numpy() for minute in minutes])
-    if (counts < 0).any():
-        row, minute = (int(number[0]) for number in np.nonzero(counts < 0))
-        value = counts[row, minute]
-        raise not_allowed(place(path, row), str(minute + 1), value, "at least 0")
+    wrong = (counts < 0) | (counts > MOST_IN_A_MINUTE)
+    if wrong.any():
+        row, minute = (int(number[0]) for number in np.nonzero(wrong))
+        value, allowed = counts[row, minute], f"0 to {MOST_IN_A_MINUTE:,}"
+        raise not_allowed(location(path, row), str(minute + 1), value, allowed)
     if trigger is not None:
         wanted = pc.equal(table["Trigger"], trigger)
         table, counts = table.filter(wanted), counts[wanted.to_numpy()]

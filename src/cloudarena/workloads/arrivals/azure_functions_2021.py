@@ -7,15 +7,16 @@ each invocation: app, func, end_timestamp and duration, both in seconds.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
+from cloudarena.base.numpy import np
 from cloudarena.workloads.arrays import writable
 from cloudarena.workloads.columns import NUMBER, TEXT, check, read_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 COLUMNS = {
     "app": TEXT,
@@ -29,7 +30,7 @@ class TimedInvocations(NamedTuple):
     """Invocations in the order of their arrival, which is their end less their duration."""
 
     names: tuple[str, ...]
-    """Of functions, ``app/func``, in the order of the file."""
+    """The names of functions, ``app/func``, in the order of the file."""
     function: NDArray[np.int64]
     arrival_s: NDArray[np.float64]  # from the first arrival
     duration_s: NDArray[np.float64]

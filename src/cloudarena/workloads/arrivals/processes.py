@@ -1,20 +1,21 @@
 """When things arrive: at even gaps, by a Poisson process, in bursts, by the day, by counts.
 
-Each law takes a generator, a mean ``rate`` (arrivals in a second) and either ``count``, for so
+Each process takes a generator, a mean ``rate`` (arrivals in a second) and either ``count``, for so
 many arrivals, or ``until``, for all within so many seconds. It returns instants in seconds, in
-rising order, from the begin of the process at 0.
+rising order, from the start of the process at 0.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol
 
 from cloudarena.base.errors import SpecError, check_choice
+from cloudarena.base.numpy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 DAY = 86_400.0
 BURSTINESS, BURST_SHARE, BURST_SECONDS = 10.0, 0.1, 60.0
@@ -25,8 +26,8 @@ MOST_BURSTS = 10_000_000
 SPREADS = ("uniform", "even")
 
 
-class ArrivalLaw(Protocol):
-    """A law with its parameters left at their defaults."""
+class ArrivalProcess(Protocol):
+    """An arrival process with its parameters left at their defaults."""
 
     def __call__(
         self,
@@ -36,7 +37,7 @@ class ArrivalLaw(Protocol):
         count: int | None = None,
         until: float | None = None,
     ) -> NDArray[np.float64]:
-        """Draws instants."""
+        """Draws the times of arrivals."""
 
 
 def even(
@@ -76,7 +77,7 @@ def bursty(
 ) -> NDArray[np.float64]:
     """A Poisson process that switches between calm and burst: a two-state MMPP.
 
-    The time in each state is exponential; the state at the begin is drawn as in the long run. In
+    The time in each state is exponential; the state at the start is drawn as in the long run. In
     the long run the rate is ``rate``: ``calm = rate / (1 - share + share * burstiness)`` and
     ``burst = burstiness * calm``.
 
@@ -150,9 +151,9 @@ def diurnal(
         raise SpecError(f"peak_s: {peak_s:g} is not allowed: a number")
     highest = rate * (1 + amplitude)
 
-    def kept(instants: NDArray[np.float64]) -> NDArray[np.float64]:
-        wave = 1 + amplitude * np.cos(2 * np.pi * (instants - peak_s) / period_s)
-        return instants[rng.random(len(instants)) * (1 + amplitude) < wave]
+    def kept(arrival_times: NDArray[np.float64]) -> NDArray[np.float64]:
+        wave = 1 + amplitude * np.cos(2 * np.pi * (arrival_times - peak_s) / period_s)
+        return arrival_times[rng.random(len(arrival_times)) * (1 + amplitude) < wave]
 
     if count is None:
         return kept(_epochs(rng, None, highest * horizon) / highest)
@@ -166,7 +167,7 @@ def diurnal(
     return np.concatenate(parts)
 
 
-LAWS: dict[str, ArrivalLaw] = {
+PROCESSES: dict[str, ArrivalProcess] = {
     "even": even,
     "poisson": poisson,
     "bursty": bursty,
@@ -174,10 +175,10 @@ LAWS: dict[str, ArrivalLaw] = {
 }
 
 
-def arrival_law(name: str) -> Callable[..., NDArray[np.float64]]:
-    """The law of a name."""
-    check_choice("arrivals", name, LAWS)
-    return LAWS[name]
+def arrival_process(name: str) -> Callable[..., NDArray[np.float64]]:
+    """Returns the arrival process with a name."""
+    check_choice("arrivals", name, PROCESSES)
+    return PROCESSES[name]
 
 
 def spread_counts(
@@ -196,7 +197,7 @@ def spread_counts(
             which the counts are known; ``even``, the k-th of n at ``(k + 1/2) / n`` of it.
 
     Returns:
-        The instants in seconds from the begin of the first interval, in rising order, and the
+        The instants in seconds from the start of the first interval, in rising order, and the
         source of each; those of one instant stay in the order of sources.
     """
     check_choice("spread", rule, SPREADS)
@@ -209,9 +210,9 @@ def spread_counts(
         first = np.cumsum(amounts) - amounts
         number = np.arange(total) - np.repeat(first, amounts)
         share = (number + 0.5) / np.repeat(amounts, amounts)
-    instants = (np.repeat(intervals, amounts) + share) * width_s
-    order = np.argsort(instants, kind="stable")
-    return instants[order], np.repeat(sources, amounts)[order]
+    arrival_times = (np.repeat(intervals, amounts) + share) * width_s
+    order = np.argsort(arrival_times, kind="stable")
+    return arrival_times[order], np.repeat(sources, amounts)[order]
 
 
 def _epochs(rng: np.random.Generator, count: int | None, until: float) -> NDArray[np.float64]:

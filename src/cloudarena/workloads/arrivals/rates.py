@@ -7,11 +7,14 @@ vectorised, and with common random numbers for all policies.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING
 
 from cloudarena.base.errors import SpecError
+from cloudarena.base.numpy import np
 from cloudarena.engine.streams import stream
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 WORLD_CUP_MINUTES = (0.0, 10.0, 20.0, 30.0, 37.0, 45.0, 52.0, 60.0)
 WORLD_CUP_LEVELS = (0.18, 0.20, 0.25, 0.75, 1.0, 0.92, 0.70, 0.45)
@@ -21,20 +24,20 @@ MOST_REQUESTS = 500_000_000
 
 
 def constant(seconds: int, rate: float) -> NDArray[np.float64]:
-    """The same rate in every second."""
+    """A rate that is the same in every second."""
     return np.full(seconds, rate)
 
 
-def sine(seconds: int, mean: float, amplitude: float, cycle_s: float) -> NDArray[np.float64]:
-    """``mean * (1 + amplitude * sin(2 pi t / cycle_s))`` in the middle of each second."""
+def sine(seconds: int, mean: float, amplitude: float, period_s: float) -> NDArray[np.float64]:
+    """``mean * (1 + amplitude * sin(2 pi t / period_s))`` in the middle of each second."""
     middle = np.arange(seconds) + 0.5
-    return mean * (1.0 + amplitude * np.sin(2.0 * np.pi * middle / cycle_s))
+    return mean * (1.0 + amplitude * np.sin(2.0 * np.pi * middle / period_s))
 
 
 def bursts(
     seconds: int, base: float, burst: float, every_s: float, length_s: float, seed: int
 ) -> NDArray[np.float64]:
-    """A base rate, and a higher one in bursts that begin and last by exponential laws."""
+    """A base rate, and a higher one in bursts that begin and last by exponential distributions."""
     rng = stream(seed, "bursts")
     rate = np.full(seconds, base)
     time = rng.exponential(every_s)

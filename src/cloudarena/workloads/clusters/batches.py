@@ -7,13 +7,14 @@ and how much their mix of classes varies (LC low, HC high covariance). The thesi
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cloudarena.base.errors import SpecError
+from cloudarena.base.numpy import np
 from cloudarena.engine.streams import stream
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 Variance = Literal["low", "high"]
 

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError, nearest
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning, SpecPath
 from cloudarena.workloads.clusters.batches import MOST_SECONDS, MOST_TASKS, Batches
 from cloudarena.workloads.clusters.source import BatchSource
-from cloudarena.workloads.columns import NUMBER, TEXT, WHOLE, place, read_columns, write_table
+from cloudarena.workloads.columns import NUMBER, TEXT, WHOLE, location, read_columns, write_table
 
 
 class BatchFile(BatchSource):
@@ -29,7 +28,7 @@ class BatchFile(BatchSource):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By the names of its columns."""
+        """Recognises the format by the names of its columns."""
         return set(beginning.cells) == {"time_s", "class", "tasks"}
 
     def arrivals(
@@ -41,12 +40,12 @@ class BatchFile(BatchSource):
 
 def write_batches(batches: Batches, folder: Path, texts: Mapping[str, str] | None = None) -> None:
     """Writes ``batches.parquet`` into a folder: a row for each class that a batch has tasks of."""
-    batch, number = np.nonzero(batches.tasks)
+    batch, class_index = np.nonzero(batches.tasks)
     table = pa.table(
         {
             "time_s": batches.times[batch],
-            "class": pa.array(batches.names).take(pa.array(number)),
-            "tasks": batches.tasks[batch, number],
+            "class": pa.array(batches.names).take(pa.array(class_index)),
+            "tasks": batches.tasks[batch, class_index],
         }
     )
     write_table(table, folder, "batches", texts)
@@ -65,24 +64,25 @@ def read_batches(path: Path, names: Sequence[str] = ()) -> Batches:
         raise TraceError(f"{path}: has no rows: at least one batch")
     classes = table["class"].to_pylist()
     names = tuple(names) or tuple(dict.fromkeys(classes))
-    number = {name: c for c, name in enumerate(names)}
+    class_index = {name: c for c, name in enumerate(names)}
     for row, name in enumerate(classes):
-        if name not in number:
+        if name not in class_index:
             raise TraceError(
-                f"{place(path, row)}: class: {name!r} is not in the scenario.{nearest(name, names)}"
+                f"{location(path, row)}: class: {name!r} is not in the scenario."
+                f"{nearest(name, names)}"
             )
         if not 0 <= times[row] <= MOST_SECONDS:
             raise TraceError(
-                f"{place(path, row)}: time_s: {times[row]:g} is not allowed: from 0 to "
+                f"{location(path, row)}: time_s: {times[row]:g} is not allowed: from 0 to "
                 f"{MOST_SECONDS:g}"
             )
         if not 0 <= tasks[row] <= MOST_TASKS:
             raise TraceError(
-                f"{place(path, row)}: tasks: {tasks[row]} is not allowed: 0 to {MOST_TASKS:,}"
+                f"{location(path, row)}: tasks: {tasks[row]} is not allowed: 0 to {MOST_TASKS:,}"
             )
     moments, batch = np.unique(times, return_inverse=True)
     counts = np.zeros((len(moments), len(names)), np.int64)
-    np.add.at(counts, (batch, np.array([number[name] for name in classes])), tasks)
+    np.add.at(counts, (batch, np.array([class_index[name] for name in classes])), tasks)
     filled = counts.sum(axis=1) > 0
     if not filled.any():
         raise TraceError(f"{path}: has no tasks: at least one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from cloudarena.contract.source import Scan, Source
@@ -11,6 +12,7 @@ from cloudarena.workloads.clusters.batches import Batches
 class BatchSource(Source):
     """Batches of tasks of several classes."""
 
+    @abstractmethod
     def arrivals(
         self, seed: int, names: Sequence[str] = (), seconds: Sequence[float] = (), vms: int = 1
     ) -> Batches:
@@ -22,7 +24,6 @@ class BatchSource(Source):
             seconds: the mean time of a task of each class.
             vms: how many VMs the scenario has.
         """
-        raise NotImplementedError
 
     def scan(self, seed: int) -> Scan:
         """The batches, with the classes of the source."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from cloudarena.base.errors import SpecError, check_choice, nearest
+from cloudarena.engine.distributions import Distribution
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.quotas import draw_by_quota
 
@@ -16,7 +17,7 @@ Tier = Literal["edge", "fog", "cloud"]
 GB = 10**9
 JETSON_BYTES, XEON_BYTES = 8_240_386_048, 8_363_810_816
 DISK_BYTES_S = {"nvme": 2500e6, "ssd": 500e6, "flash": 150e6, "sd": 50e6}
-"""By kind of disk, as the scheduler of Raith 2021 reckons."""
+"""Bytes a second by kind of disk, as the scheduler of Raith 2021 reckons."""
 NIC_BYTES_S = 125e6
 """Each device has an interface of 1,000 Mbit/s (ether 0.3)."""
 
@@ -63,21 +64,38 @@ class Device(NamedTuple):
     """0 where it has none of its own."""
     disk: str
     tier: Tier
+    nic_bytes_s: float = NIC_BYTES_S
+    """What the network interface carries in a second, each way."""
+    own_disk_bytes_s: float = 0.0
+    """What the disk moves in a second, if it is none of ``DISK_BYTES_S``."""
+    like: str = ""
+    """The published type whose figures hold, of a device of one's own; the empty string: none."""
+    speed: float = 1.0
+    """How many times as fast as that type it runs published functions."""
+    own_power: Power | None = None
+    own_start: Distribution | None = None
 
     @property
     def disk_bytes_s(self) -> float:
         """What the disk reads or writes in a second."""
-        return DISK_BYTES_S[self.disk]
+        return self.own_disk_bytes_s or DISK_BYTES_S[self.disk]
 
     @property
-    def nic_bytes_s(self) -> float:
-        """What the network interface carries in a second, each way."""
-        return NIC_BYTES_S
+    def figures(self) -> str:
+        """The published type whose figures of functions hold; the empty string: none do."""
+        return self.name if self.name in DEVICES else self.like
 
     @property
     def power(self) -> Power:
         """What the device draws."""
-        return POWER[self.name]
+        return self.own_power or POWER[self.figures]
+
+    @property
+    def role(self) -> Literal["board", "accelerated", "fog", "cloud"]:
+        """What a layout takes it for: a board, one with an accelerator, a fog node, a server."""
+        if self.tier != "edge":
+            return self.tier
+        return "board" if self.accelerator == "none" else "accelerated"
 
 
 DEVICES: dict[str, Device] = {
@@ -140,23 +158,25 @@ EDGE_AI = {"nuc": 3, "rpi3": 36, "rockpi": 34, "nano": 29, "nx": 14, "coral": 4}
 """The 120 devices of the energy study (Xh4lis/faas-sim 2025)."""
 MIX_NAMES = (*MIXES, *MIX_ALIASES, "edgeai")
 NOT_NANO = 4 / 9
-"""Of the faster devices with a GPU, those with enough memory and no Maxwell GPU: two thirds each.
+"""The faster GPU devices with enough memory and no Maxwell GPU: two thirds each.
 
 Half of these are TX2, half NX. So the shares of ``faas-sim``'s generator, which draws each
 characteristic by itself and then finds the device, come out.
 """
 
 
-def mix_shares(mix: str | Mapping[str, float]) -> dict[str, float]:
+def mix_shares(
+    mix: str | Mapping[str, float], known: Mapping[str, Device] = DEVICES
+) -> dict[str, float]:
     """The share of each device type in a mix, by name or as weights; they sum to 1."""
     if not isinstance(mix, str):
-        return _weights(mix)
+        return _weights(mix, known)
     if mix == "edgeai":
-        return _weights(EDGE_AI)
+        return _weights(EDGE_AI, known)
     name = MIX_ALIASES.get(mix, mix)
     if name not in MIXES:
-        known = ", ".join(MIX_NAMES)
-        raise SpecError(f"mix: {mix!r} is not allowed: one of {known}.{nearest(mix, MIX_NAMES)}")
+        names = ", ".join(MIX_NAMES)
+        raise SpecError(f"mix: {mix!r} is not allowed: one of {names}.{nearest(mix, MIX_NAMES)}")
     x86, aarch64, arm32, cloud, cloud_gpu, plain, gpu, tpu, slow = MIXES[name]
     fast_gpu = aarch64 * gpu * (1.0 - slow) * NOT_NANO
     return {
@@ -173,9 +193,9 @@ def mix_shares(mix: str | Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def _weights(weights: Mapping[str, float]) -> dict[str, float]:
+def _weights(weights: Mapping[str, float], known: Mapping[str, Device]) -> dict[str, float]:
     for name, weight in weights.items():
-        device_named(name)
+        device_named(name, known)
         if not 0 <= weight < float("inf"):
             raise SpecError(f"mix.{name}: {weight:g} is not allowed: a number, at least 0")
     total = sum(weights.values())
@@ -184,17 +204,22 @@ def _weights(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: weight / total for name, weight in weights.items()}
 
 
-def device_named(name: str) -> Device:
+def device_named(name: str, known: Mapping[str, Device] = DEVICES) -> Device:
     """A device type by its name."""
-    check_choice("device", name, DEVICES)
-    return DEVICES[name]
+    check_choice("device", name, known)
+    return known[name]
 
 
-def draw_devices(mix: str | Mapping[str, float], count: int, seed: int) -> tuple[str, ...]:
+def draw_devices(
+    mix: str | Mapping[str, float],
+    count: int,
+    seed: int,
+    known: Mapping[str, Device] = DEVICES,
+) -> tuple[str, ...]:
     """The types of ``count`` devices: the mix by largest remainder, in an order by the seed."""
     if count < 1:
         raise SpecError(f"devices: {count} is not allowed: at least 1")
-    shares = mix_shares(mix)
+    shares = mix_shares(mix, known)
     names = tuple(shares)
     codes = draw_by_quota(stream(seed, "devices"), count, tuple(shares.values()))
     return tuple(names[code] for code in codes)

@@ -109,7 +109,7 @@ EXECUTION_TIMES: dict[str, dict[str, Row]] = {
         "xeongpu": (2.53073, 0.360050338, 0.00422470175, 0.360054, 0.3753877),
     },
 }
-"""By image and device: sigma, loc, scale, least and most of a shifted log-normal law; seconds.
+"""Sigma, loc, scale, least and most of shifted log-normal seconds, by image and device.
 
 A pair that is missing was not measured: the image cannot run on the device.
 """
@@ -211,8 +211,10 @@ RESOURCE_USE: dict[str, dict[str, Row]] = {
         "xeongpu": (0.2436, 0.0565, 0.06644, 0, 9723),
     },
 }
-"""By image and device, of one running request on an otherwise idle device: the shares of all cores,
-of the accelerator and of all memory, and bytes a second to and from disk and network."""
+"""The use of one running request on an otherwise idle device, by image and device.
+
+Shares of all cores, of the accelerator and of all memory, and bytes a second to and from disk and
+network."""
 
 START_TIMES: dict[str, Row] = {
     "board": (0.719492, 1.79392332, 3.6903296, 2.495928, 24.68936),

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cloudarena.base.errors import SpecError, check_choice, nearest
-from cloudarena.engine.distributions import Law, log_normal
-from cloudarena.workloads.faas.devices import Accelerator, device_named
+from cloudarena.engine.distributions import Distribution, log_normal
+from cloudarena.workloads.faas.devices import Accelerator, Device, device_named
 from cloudarena.workloads.faas.figures import (
     EXECUTION_TIMES,
     NOTES,
@@ -38,7 +38,7 @@ class Image(NamedTuple):
 
     name: str
     size_bytes: dict[str, int]
-    """By architecture; it does not run on others."""
+    """The size by architecture; it does not run on others."""
     memory_request_bytes: int
     accelerator: Accelerator = "none"
     accelerator_memory_bytes: int = 0
@@ -143,8 +143,8 @@ def runs_on(image: str, device: str) -> bool:
     return _figures_device(image, device) in EXECUTION_TIMES[image]
 
 
-def execution_time(image: str, device: str) -> Law | None:
-    """The law of the execution time in seconds; None if the image cannot run on the device."""
+def execution_time(image: str, device: str) -> Distribution | None:
+    """The distribution of the execution time in seconds; None if the image does not run there."""
     if not runs_on(image, device):
         return None
     return log_normal(*EXECUTION_TIMES[image][_figures_device(image, device)])
@@ -164,9 +164,11 @@ def figures_note(image: str, device: str) -> str | None:
     return NOTES.get((image, _figures_device(image, device)))
 
 
-def start_time(device: str) -> Law:
+def start_time(device: str | Device) -> Distribution:
     """How long a container takes to start on a device that has its image, in seconds."""
-    found = device_named(device)
+    found = device_named(device) if isinstance(device, str) else device
+    if found.own_start is not None:
+        return found.own_start
     if found.tier == "edge":
         return log_normal(*START_TIMES["jetson" if found.accelerator == "gpu" else "board"])
     return log_normal(*START_TIMES["nuc" if found.tier == "fog" else "cloud"])

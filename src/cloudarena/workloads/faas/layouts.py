@@ -7,15 +7,15 @@ devices; without one, urban sensing and industrial IoT come with devices of thei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from cloudarena.base.errors import SpecError, check_choice, nearest
-from cloudarena.engine.distributions import Law, constant
+from cloudarena.engine.distributions import Distribution, constant
 from cloudarena.engine.streams import stream
-from cloudarena.workloads.faas.devices import DEVICES
+from cloudarena.workloads.faas.devices import DEVICES, Device
 from cloudarena.workloads.faas.topology import (
     BUSINESS,
     LAN,
@@ -26,15 +26,15 @@ from cloudarena.workloads.faas.topology import (
     mbit,
 )
 
-BOARDS = ("rpi3", "rpi4", "rockpi")
-ACCELERATORS = ("coral", "nano", "tx2", "nx")
+Known = Mapping[str, Device]
+"""The types of devices that there are."""
 CELLS = 3
 RACK = 5
 """Servers in a rack."""
 DEVICES_PER_CELL, DEVICES_PER_FACTORY = 13, 20
-"""As many as a cell of urban sensing and a factory have on average when they bring their own."""
+"""The mean devices of a cell of urban sensing, and of a factory, that bring their own."""
 BOX_SIZES = {"rpi3": 3, "rpi4": 2, "rockpi": 1}
-"""Boards in a box on a pole, in the city."""
+"""Boards in a box on a pole, in the city; two of any other type."""
 
 REGIONS = (
     "us-east-1",
@@ -59,11 +59,15 @@ ROUND_TRIPS_MS = (
     (92.75, 80.05),
     (107.52,),
 )
-"""From each region to those after it. Source: cloudping.co, 18 May 2020, as ether holds it."""
+"""Round trips from each region to those after it. Source: cloudping.co, 18 May 2020, by ether."""
 
 
 def make_topology(
-    name: str, devices: Sequence[str] | None = None, seed: int = 0, cells: int | None = None
+    name: str,
+    devices: Sequence[str] | None = None,
+    seed: int = 0,
+    cells: int | None = None,
+    known: Known = DEVICES,
 ) -> Topology:
     """A named topology.
 
@@ -73,11 +77,12 @@ def make_topology(
         seed: decides who is where.
         cells: how many cells, factories or regions; by default it follows from the devices. A
             city draws the sizes of its cells, and so their number.
+        known: the types of devices that there are.
     """
     check_choice("topology", name, TOPOLOGIES)
     if cells is not None and cells < 1:
         raise SpecError(f"cells: {cells} is not allowed: at least 1")
-    return TOPOLOGIES[name](devices, stream(seed, "topology"), cells)
+    return TOPOLOGIES[name](devices, stream(seed, "topology"), cells, known)
 
 
 def _cell_size(rng: np.random.Generator) -> int:
@@ -95,19 +100,16 @@ def _dealt(devices: Sequence[int], cells: int) -> list[list[int]]:
     return [list(devices[k::cells]) for k in range(cells)]
 
 
-def _of(devices: Sequence[str], types: Iterable[str]) -> list[int]:
-    return [k for k, device in enumerate(devices) if device in types]
-
-
-def _cloud(devices: Sequence[str]) -> list[int]:
-    return [k for k, device in enumerate(devices) if DEVICES[device].tier == "cloud"]
+def _of(devices: Sequence[str], known: Known, *roles: str) -> list[int]:
+    """The devices of some roles, in order."""
+    return [k for k, device in enumerate(devices) if known[device].role in roles]
 
 
 def _cloudlet(builder: Builder, name: str, servers: Sequence[int]) -> int:
     """Racks of servers on a switch, which is returned."""
     switch = builder.vertex(name)
     for number, rack in enumerate(_groups(servers, RACK)):
-        builder.connect(builder.box(f"{name} rack {number}", rack), switch, law=LAN)
+        builder.connect(builder.box(f"{name} rack {number}", rack), switch, distribution=LAN)
     return switch
 
 
@@ -143,16 +145,16 @@ def _finished(builder: Builder) -> Topology:
     for device, zone in enumerate(builder.zone):
         if zone != NONE:
             members[zone].append(device)
-    cloud = set(_cloud(builder.devices))
+    cloud = set(_of(builder.devices, builder.known, "cloud"))
     edges = [zone for zone in members if not cloud.issuperset(zone)]
     # A fog node first: it has the disk for it.
-    fog = set(_of(builder.devices, ("nuc",)))
+    fog = set(_of(builder.devices, builder.known, "fog"))
     builder.storage = [min(zone, key=lambda k: (k not in fog, k)) for zone in edges or members]
     return builder.build()
 
 
 def _urban_sensing(
-    devices: Sequence[str] | None, rng: np.random.Generator, cells: int | None
+    devices: Sequence[str] | None, rng: np.random.Generator, cells: int | None, known: Known
 ) -> Topology:
     """Cells of boxes with two boards each, a box with accelerators, and a cloudlet of racks.
 
@@ -169,8 +171,9 @@ def _urban_sensing(
             contents.append([*_groups(boards, 2), list(range(begin + 2 * size, len(made)))])
         builder = Builder([*made, *["xeoncpu"] * 2 * RACK])
     else:
-        builder = Builder(devices)
-        boards, others = _of(devices, BOARDS), _of(devices, (*ACCELERATORS, "nuc"))
+        builder = Builder(devices, known=known)
+        boards = _of(devices, known, "board")
+        others = _of(devices, known, "accelerated", "fog")
         if boards or others:
             number = cells or max(CELLS, round((len(boards) + len(others)) / DEVICES_PER_CELL))
             pairs = zip(_dealt(boards, number), _dealt(others, number), strict=True)
@@ -188,7 +191,7 @@ def _urban_sensing(
 
 def _add_cloudlet(builder: Builder, internet: int) -> None:
     """The cloud servers, if there are any, in a zone behind fibre."""
-    servers = _cloud(builder.devices)
+    servers = _of(builder.devices, builder.known, "cloud")
     if servers:
         switch = _cloudlet(builder, "cloudlet", servers)
         builder.connect(switch, internet, mbit(1000), mbit(1000), LAN)
@@ -196,7 +199,7 @@ def _add_cloudlet(builder: Builder, internet: int) -> None:
 
 
 def _industrial_iot(
-    devices: Sequence[str] | None, rng: np.random.Generator, cells: int | None
+    devices: Sequence[str] | None, rng: np.random.Generator, cells: int | None, known: Known
 ) -> Topology:
     """Factories: boards on a shared link, a box with accelerators, a cloudlet on the premises.
 
@@ -204,11 +207,11 @@ def _industrial_iot(
     """
     own = ["rpi3"] * 3 + ["nuc", "tx2"] + ["xeoncpu"] * 3 * RACK
     types = own * (cells or 1) if devices is None else list(devices)
-    builder = Builder(types)
+    builder = Builder(types, known=known)
     number = cells or max(1, round(len(types) / DEVICES_PER_FACTORY))
     internet = _internet(builder)
-    parts = (BOARDS, (*ACCELERATORS, "nuc"), ("xeoncpu", "xeongpu"))
-    dealt = (_dealt(_of(types, part), number) for part in parts)
+    parts = (("board",), ("accelerated", "fog"), ("cloud",))
+    dealt = (_dealt(_of(types, known, *part), number) for part in parts)
     for k, (boards, compute, servers) in enumerate(zip(*dealt, strict=True)):
         if not boards + compute + servers:
             continue
@@ -216,9 +219,9 @@ def _industrial_iot(
         builder.connect(factory, internet, mbit(50), mbit(500), BUSINESS)
         if boards:
             floor = _neighbourhood(builder, f"factory-{k} floor", [[d] for d in boards], 300)
-            builder.connect(floor, factory, law=LAN)
+            builder.connect(floor, factory, distribution=LAN)
         if compute:
-            builder.connect(builder.box(f"factory-{k} box", compute), factory, law=LAN)
+            builder.connect(builder.box(f"factory-{k} box", compute), factory, distribution=LAN)
         if servers:
             cloudlet = _cloudlet(builder, f"factory-{k} cloudlet", servers)
             builder.connect(cloudlet, factory, mbit(10_000), mbit(10_000))
@@ -227,7 +230,7 @@ def _industrial_iot(
 
 
 def _cloud_regions(
-    devices: Sequence[str] | None, rng: np.random.Generator, cells: int | None
+    devices: Sequence[str] | None, rng: np.random.Generator, cells: int | None, known: Known
 ) -> Topology:
     """Devices dealt out to regions, each with a cloudlet; the registry is in the first.
 
@@ -237,7 +240,7 @@ def _cloud_regions(
         raise SpecError("devices: are required with the topology cloud-regions")
     if cells is not None and cells > len(REGIONS):
         raise SpecError(f"cells: {cells} is not allowed: at most {len(REGIONS)} regions")
-    builder = Builder(devices)
+    builder = Builder(devices, known=known)
     number = min(cells or len(REGIONS), len(devices))
     switches = []
     for name, members in zip(REGIONS, _dealt(range(len(devices)), number), strict=False):
@@ -245,13 +248,15 @@ def _cloud_regions(
         builder.zone_of(name, switches[-1], members)
     for k, others in enumerate(ROUND_TRIPS_MS[: number - 1]):
         for other, round_trip in zip(switches[k + 1 :], others, strict=False):
-            builder.connect(other, switches[k], law=constant(round_trip / 2000.0))
+            builder.connect(other, switches[k], distribution=constant(round_trip / 2000.0))
     builder.registry = builder.vertex("registry")
     builder.connect(builder.registry, switches[0])
     return _finished(builder)
 
 
-def _city(devices: Sequence[str] | None, rng: np.random.Generator, cells: int | None) -> Topology:
+def _city(
+    devices: Sequence[str] | None, rng: np.random.Generator, cells: int | None, known: Known
+) -> Topology:
     """Neighbourhoods of boxes with boards, some accelerators and at most one NUC; a cloudlet.
 
     Accelerators and NUCs that are left over go to neighbourhoods at random.
@@ -260,11 +265,13 @@ def _city(devices: Sequence[str] | None, rng: np.random.Generator, cells: int | 
         raise SpecError("devices: are required with the topology city")
     if cells is not None:
         raise SpecError("cells: is not allowed with the topology city, which draws its cells")
-    builder = Builder(devices)
-    boxes = [box for kind in BOARDS for box in _groups(_of(devices, [kind]), BOX_SIZES[kind])]
+    builder = Builder(devices, known=known)
+    boards, boxes = _of(devices, known, "board"), []
+    for kind in sorted({devices[k] for k in boards}, key=list(known).index):
+        boxes += _groups([k for k in boards if devices[k] == kind], BOX_SIZES.get(kind, 2))
     boxes = [boxes[k] for k in rng.permutation(len(boxes))]
-    accelerators = rng.permutation(_of(devices, ACCELERATORS)).astype(int).tolist()
-    fog = _of(devices, ("nuc",))
+    accelerators = rng.permutation(_of(devices, known, "accelerated")).astype(int).tolist()
+    fog = _of(devices, known, "fog")
     contents: list[list[list[int]]] = []
     while boxes or (not contents and accelerators + fog):
         size = _cell_size(rng)
@@ -287,7 +294,7 @@ def _city(devices: Sequence[str] | None, rng: np.random.Generator, cells: int | 
 
 
 TOPOLOGIES: dict[
-    str, Callable[[Sequence[str] | None, np.random.Generator, int | None], Topology]
+    str, Callable[[Sequence[str] | None, np.random.Generator, int | None, Known], Topology]
 ] = {
     "urban-sensing": _urban_sensing,
     "industrial-iot": _industrial_iot,
@@ -311,7 +318,7 @@ class InlineLink(NamedTuple):
     b: str
     forth_bytes_s: float | None = None
     back_bytes_s: float | None = None
-    latency: Law | None = None
+    latency: Distribution | None = None
 
 
 def inline_topology(
@@ -319,7 +326,8 @@ def inline_topology(
     links: Sequence[InlineLink],
     registry: str,
     storage: Sequence[str] = (),
-    gateways: dict[str, str] | None = None,
+    gateways: Mapping[str, str] | None = None,
+    known: Known = DEVICES,
 ) -> Topology:
     """A topology from nodes and links as they are written into a spec.
 
@@ -327,23 +335,25 @@ def inline_topology(
         nodes: devices and switches, with unique names.
         links: their connections.
         registry: the node that images are pulled from.
-        storage: the devices that hold data.
+        storage: the devices that hold data; by default as in named topologies.
         gateways: the node that a zone's requests come from; its first node by default.
+        known: the types of devices that there are.
     """
     ordered = [node for node in nodes if node.device is not None]
     switches = [node for node in nodes if node.device is None]
-    builder = Builder([node.device or "" for node in ordered], [node.name for node in ordered])
-    place = {node.name: k for k, node in enumerate(ordered)}
-    place |= {node.name: builder.vertex(node.name) for node in switches}
-    if len(place) < len(nodes):
+    names = [node.name for node in ordered]
+    builder = Builder([node.device or "" for node in ordered], names, known)
+    vertices = {node.name: k for k, node in enumerate(ordered)}
+    vertices |= {node.name: builder.vertex(node.name) for node in switches}
+    if len(vertices) < len(nodes):
         names = [node.name for node in nodes]
         twice = next(name for name in names if names.count(name) > 1)
-        raise SpecError(f"nodes: {twice!r} stands twice")
+        raise SpecError(f"nodes: {twice!r} is a duplicate")
 
     def vertex(field: str, name: str) -> int:
-        if name not in place:
-            raise SpecError(f"{field}: {name!r} is not a node.{nearest(name, place)}")
-        return place[name]
+        if name not in vertices:
+            raise SpecError(f"{field}: {name!r} is not a node.{nearest(name, vertices)}")
+        return vertices[name]
 
     for k, link in enumerate(links):
         ends = vertex(f"links[{k}]", link.a), vertex(f"links[{k}]", link.b)
@@ -356,10 +366,10 @@ def inline_topology(
             )
     builder.registry = vertex("registry", registry)
     for zone in dict.fromkeys(node.zone for node in ordered):
-        members = [place[node.name] for node in ordered if node.zone == zone]
+        members = [vertices[node.name] for node in ordered if node.zone == zone]
         first = next(node.name for node in nodes if node.zone == zone)
         builder.zone_of(zone, vertex("gateways", (gateways or {}).get(zone, first)), members)
     builder.storage = [vertex("storage", name) for name in storage]
     if any(device >= len(ordered) for device in builder.storage):
         raise SpecError("storage: only devices hold data")
-    return builder.build()
+    return builder.build() if builder.storage else _finished(builder)

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract.source import Beginning, SpecPath
-from cloudarena.workloads.faas import requests
+from cloudarena.workloads.faas import arrivals
 from cloudarena.workloads.faas.source import Rate, RequestSource
 
 
@@ -20,9 +20,9 @@ class NoRequests(RequestSource):
 
     source: Literal["none"]
 
-    def profile(self) -> requests.Profile:
+    def profile(self) -> arrivals.Profile:
         """A rate of 0."""
-        return requests.Poisson(0.0)
+        return arrivals.Poisson(0.0)
 
 
 class Constant(RequestSource):
@@ -36,9 +36,9 @@ class Constant(RequestSource):
     rate: Rate
     """Requests a second."""
 
-    def profile(self) -> requests.Profile:
-        """The profile."""
-        return requests.Constant(self.rate)
+    def profile(self) -> arrivals.Profile:
+        """Returns the profile that the spec describes."""
+        return arrivals.Constant(self.rate)
 
 
 class Poisson(RequestSource):
@@ -52,9 +52,9 @@ class Poisson(RequestSource):
     rate: Rate
     """Requests a second."""
 
-    def profile(self) -> requests.Profile:
-        """The profile."""
-        return requests.Poisson(self.rate)
+    def profile(self) -> arrivals.Profile:
+        """Returns the profile that the spec describes."""
+        return arrivals.Poisson(self.rate)
 
 
 class Sine(RequestSource):
@@ -72,9 +72,9 @@ class Sine(RequestSource):
     amplitude: float = Field(1.0, ge=0, le=1)
     """How far the rate goes up and down, as a share of the mean."""
 
-    def profile(self) -> requests.Profile:
-        """The profile."""
-        return requests.Sine(self.mean, self.period_s, self.amplitude)
+    def profile(self) -> arrivals.Profile:
+        """Returns the profile that the spec describes."""
+        return arrivals.Sine(self.mean, self.period_s, self.amplitude)
 
 
 class RandomWalk(RequestSource):
@@ -105,9 +105,9 @@ class RandomWalk(RequestSource):
             )
         return self
 
-    def profile(self) -> requests.Profile:
-        """The profile."""
-        return requests.RandomWalk(self.start, self.deviation, self.least, self.most, self.step_s)
+    def profile(self) -> arrivals.Profile:
+        """Returns the profile that the spec describes."""
+        return arrivals.RandomWalk(self.start, self.deviation, self.least, self.most, self.step_s)
 
 
 class Bursts(RequestSource):
@@ -127,9 +127,9 @@ class Bursts(RequestSource):
     burst_seconds: float = Field(60.0, gt=0, le=1e9)
     """The mean length of a burst."""
 
-    def profile(self) -> requests.Profile:
-        """The profile."""
-        return requests.Bursts(self.rate, self.burstiness, self.burst_share, self.burst_seconds)
+    def profile(self) -> arrivals.Profile:
+        """Returns the profile that the spec describes."""
+        return arrivals.Bursts(self.rate, self.burstiness, self.burst_share, self.burst_seconds)
 
 
 class Recorded(RequestSource):
@@ -143,13 +143,13 @@ class Recorded(RequestSource):
     path: SpecPath
     """The gaps, CSV or Parquet."""
     repeat: bool = False
-    """Begins anew when the file ends."""
+    """Begins again when the file ends."""
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By its only column."""
+        """Recognises the format by its only column."""
         return beginning.cells == ["inter_arrival_s"]
 
-    def profile(self) -> requests.Profile:
-        """The profile."""
-        return requests.Recorded(self.path, self.repeat)
+    def profile(self) -> arrivals.Profile:
+        """Returns the profile that the spec describes."""
+        return arrivals.Recorded(self.path, self.repeat)

@@ -8,31 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import SpecError, TraceError
+from cloudarena.base.numpy import np
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.arrays import writable
 from cloudarena.workloads.arrivals.azure_functions import MINUTES, read_invocations
 from cloudarena.workloads.arrivals.azure_functions_2021 import read_timed_invocations
 from cloudarena.workloads.arrivals.processes import (
-    BURST_SECONDS,
-    BURST_SHARE,
-    BURSTINESS,
-    bursty,
-    diurnal,
-    even,
-    poisson,
     spread_counts,
 )
-from cloudarena.workloads.arrivals.rates import MOST_REQUESTS, arrivals_by_rate
-from cloudarena.workloads.columns import NUMBER, check, read_columns
+from cloudarena.workloads.columns import NUMBER, TEXT, check, read_columns
+from cloudarena.workloads.faas.arrivals import Poisson, Profile, Sine, check_few
+from cloudarena.workloads.resample import Resample, scaled_rows
 
-Assignment = Literal["busiest", "dealt"]
-Instants = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+Assignment = Literal["busiest", "dealt", "named"]
 
 
 class Requests(NamedTuple):
@@ -42,167 +38,8 @@ class Requests(NamedTuple):
     function: NDArray[np.int64]
     duration_s: NDArray[np.float64]
     """How long each ran in a trace that tells it; else empty."""
-
-
-class Profile(Protocol):
-    """How the requests for one function arrive."""
-
-    def instants(
-        self, rng: np.random.Generator, duration_s: float, load_scale: float
-    ) -> NDArray[np.float64]:
-        """Instants in rising order, from 0 on and before the duration."""
-
-
-class Constant(NamedTuple):
-    """One request every ``1 / rate`` seconds, the first at 0."""
-
-    rate: float
-
-    def instants(self, rng: np.random.Generator, duration_s: float, load_scale: float) -> Instants:
-        """Draws nothing."""
-        rate = _rate("rate", self.rate) * load_scale
-        return even(rng, rate, until=duration_s) if rate > 0 else np.empty(0)
-
-
-class Poisson(NamedTuple):
-    """A Poisson process of a rate, in requests a second."""
-
-    rate: float
-
-    def instants(self, rng: np.random.Generator, duration_s: float, load_scale: float) -> Instants:
-        """Exponential gaps."""
-        rate = _rate("rate", self.rate) * load_scale
-        return poisson(rng, rate, until=duration_s) if rate > 0 else np.empty(0)
-
-    @property
-    def mean(self) -> float:
-        """Requests a second."""
-        return self.rate
-
-    def seen_from(self, begin_s: float) -> Poisson:
-        """The same process from a later instant on: it forgets what was."""
-        return self
-
-
-class Sine(NamedTuple):
-    """A Poisson process of rate ``mean (1 + amplitude sin(2 pi t / period_s))``.
-
-    With an amplitude of 1 the rate goes from 0 to twice the mean.
-    """
-
-    mean: float
-    period_s: float
-    amplitude: float = 1.0
-    begin_s: float = 0.0
-    """When it begins, in the wave's time."""
-
-    def instants(self, rng: np.random.Generator, duration_s: float, load_scale: float) -> Instants:
-        """By thinning a process of the highest rate."""
-        mean = _rate("mean", self.mean) * load_scale
-        if mean == 0:
-            return np.empty(0)
-        return diurnal(
-            rng,
-            mean,
-            until=duration_s,
-            amplitude=self.amplitude,
-            period_s=self.period_s,
-            peak_s=self.period_s / 4 - self.begin_s,
-        )
-
-    def seen_from(self, begin_s: float) -> Sine:
-        """The same process from a later instant on: it forgets what was."""
-        return self._replace(begin_s=self.begin_s + begin_s)
-
-
-class RandomWalk(NamedTuple):
-    """A Poisson process whose rate walks: each step adds a normal number.
-
-    A step beyond ``least`` or ``most`` gives that rate, and the walk stays where it was.
-    """
-
-    start: float
-    deviation: float
-    least: float
-    most: float
-    step_s: float = 1.0
-
-    def rates(self, rng: np.random.Generator, duration_s: float) -> NDArray[np.float64]:
-        """The rate of each step."""
-        if not 0 <= self.least <= self.start <= self.most < np.inf:
-            raise SpecError(
-                f"start: {self.start:g} is not allowed: from least ({self.least:g}, at least 0) "
-                f"to most ({self.most:g})"
-            )
-        if not (self.step_s > 0 and self.deviation >= 0):
-            raise SpecError(
-                f"step_s: {self.step_s:g} and deviation: {self.deviation:g} are not allowed: a "
-                "step of more than 0 seconds, a deviation of at least 0"
-            )
-        steps = rng.normal(0.0, self.deviation, int(np.ceil(duration_s / self.step_s)))
-        rates, place = np.empty(len(steps)), self.start
-        for k, step in enumerate(steps.tolist()):
-            rates[k] = min(max(place + step, self.least), self.most)
-            if rates[k] == place + step:
-                place += step
-        return rates
-
-    def instants(self, rng: np.random.Generator, duration_s: float, load_scale: float) -> Instants:
-        """Rates are held for each step."""
-        per_step = self.rates(rng, duration_s) * load_scale * self.step_s
-        return arrivals_by_rate(per_step, duration_s / self.step_s, rng) * self.step_s
-
-
-class Bursts(NamedTuple):
-    """A Poisson process that switches between calm and burst (see ``arrivals.bursty``)."""
-
-    rate: float
-    burstiness: float = BURSTINESS
-    burst_share: float = BURST_SHARE
-    burst_seconds: float = BURST_SECONDS
-
-    def instants(self, rng: np.random.Generator, duration_s: float, load_scale: float) -> Instants:
-        """A two-state MMPP."""
-        rate = _rate("rate", self.rate) * load_scale
-        if rate == 0:
-            return np.empty(0)
-        return bursty(
-            rng,
-            rate,
-            until=duration_s,
-            burstiness=self.burstiness,
-            burst_share=self.burst_share,
-            burst_seconds=self.burst_seconds,
-        )
-
-
-class Recorded(NamedTuple):
-    """Recorded gaps between requests: column ``inter_arrival_s`` of a CSV or Parquet file.
-
-    The first request comes after the first gap. With ``repeat`` the file begins anew when it ends.
-    A load scale of 2 halves the gaps.
-    """
-
-    path: Path
-    repeat: bool = False
-
-    def instants(self, rng: np.random.Generator, duration_s: float, load_scale: float) -> Instants:
-        """Draws nothing."""
-        gaps = writable(read_columns(self.path, {"inter_arrival_s": NUMBER})[0])
-        if len(gaps) == 0:
-            raise TraceError(f"{self.path}: has no gaps")
-        check(self.path, "inter_arrival_s", gaps, (gaps >= 0) & np.isfinite(gaps), "at least 0")
-        if load_scale == 0:
-            return np.empty(0)
-        instants = np.cumsum(gaps) / load_scale
-        if self.repeat:
-            length = instants[-1]
-            if not length > 0:
-                raise TraceError(f"{self.path}: all gaps are 0, which cannot be repeated")
-            rounds = int(duration_s // length) + 1
-            _few_enough(rounds * len(gaps))
-            instants = (np.arange(rounds)[:, None] * length + instants).reshape(-1)
-        return instants[instants < duration_s]
+    held_s: NDArray[np.float64] | None = None
+    """How long each was held before, where some are; see ``delay`` of functions."""
 
 
 def draw_requests(
@@ -218,7 +55,7 @@ def draw_requests(
     """
     _check_span(duration_s, load_scale)
     parts = [
-        profile.instants(stream(seed, f"requests/{name}"), duration_s, load_scale)
+        profile.arrival_times(stream(seed, f"requests/{name}"), duration_s, load_scale)
         for name, profile in profiles.items()
     ]
     return merge(parts)
@@ -250,21 +87,71 @@ def draw_window(
     for name, profile in profiles.items():
         assert isinstance(profile, (Poisson, Sine))
         rng = stream(seed, f"requests/{name}/{window}")
-        parts.append(begin + profile.seen_from(begin).instants(rng, length, load_scale))
+        parts.append(begin + profile.seen_from(begin).arrival_times(rng, length, load_scale))
     return merge(parts)
 
 
 def merge(
-    instants: Sequence[NDArray[np.float64]], durations: Sequence[NDArray[np.float64]] = ()
+    arrival_times: Sequence[NDArray[np.float64]], durations: Sequence[NDArray[np.float64]] = ()
 ) -> Requests:
     """The requests of all functions, in the order of their arrival."""
-    if not instants:
+    if not arrival_times:
         return Requests(np.empty(0), np.empty(0, np.int64), np.empty(0))
-    arrival = np.concatenate(instants)
-    function = np.repeat(np.arange(len(instants)), [len(part) for part in instants])
+    arrival = np.concatenate(arrival_times)
+    function = np.repeat(np.arange(len(arrival_times)), [len(part) for part in arrival_times])
     order = np.argsort(arrival, kind="stable")
     duration = np.concatenate(durations)[order] if durations else np.empty(0)
     return Requests(arrival[order], function[order], duration)
+
+
+def joined(parts: Sequence[Requests]) -> Requests:
+    """The requests of windows that follow each other, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = zip(*(part[:3] for part in parts), strict=True)
+    return Requests(*(np.concatenate(column) for column in columns))
+
+
+def logged_requests(
+    path: Path,
+    functions: Sequence[str],
+    duration_s: float,
+    seed: int,
+    load_scale: float = 1.0,
+    start_s: float = 0.0,
+    resample: Resample | None = None,
+) -> Requests:
+    """Requests at the instants of a log, for the functions that it names.
+
+    A load scale below 1 keeps each request with that probability; one above 1 adds copies, each
+    within ten minutes of the original. A resampled log is drawn in blocks, for all functions
+    together.
+    """
+    _check_span(duration_s, load_scale)
+    table = read_columns(
+        path, {"time_s": NUMBER, "function": TEXT}, optional={"duration_s": NUMBER}
+    )
+    time = writable(table["time_s"])
+    check(path, "time_s", time, (time >= 0) & np.isfinite(time), "at least 0")
+    owner = np.array(pc.fill_null(pc.index_in(table["function"], pa.array(functions)), -1))
+    order = np.argsort(time, kind="stable")
+    order = order[time[order] >= start_s]
+    time, owner = time[order] - start_s, owner[order]
+    if resample is not None:
+        span = float(time[-1]) + 1.0 if len(time) else 0.0
+        rows, time = resample.rows(time, span, duration_s, seed)
+        owner = owner[rows]
+    if len(functions) == 1 and not (owner == 0).any():
+        owner = np.zeros(len(time), np.int64)  # a single one stands for all
+    parts = []
+    for k, name in enumerate(functions):
+        own, rng = np.sort(time[owner == k]), stream(seed, f"requests/{name}")
+        if load_scale != 1.0:
+            own = scaled_rows(own, load_scale, rng)[1]
+        parts.append(own[own < duration_s])
+    if not any(map(len, parts)):
+        raise TraceError(f"{path}: has no invocations of {', '.join(functions[:5])}")
+    return merge(parts)
 
 
 def azure_2019_requests(
@@ -290,22 +177,26 @@ def azure_2019_requests(
         trigger: only functions with this trigger.
         first_minute: of the day, from 1.
         assignment: ``busiest``, the k-th busiest of theirs is our k-th; ``dealt``, theirs are
-            dealt out to ours in the order of the file, so that all invocations count.
+            dealt out to ours in the order of the file, so that all invocations count; ``named``,
+            theirs whose hash begins with the name of ours.
         spread: how instants lie within a minute (see ``spread_counts``).
     """
     _check_span(duration_s, load_scale)
     if not 1 <= first_minute <= MINUTES:
         raise SpecError(f"first_minute: {first_minute} is not allowed: from 1 to {MINUTES}")
     minutes = int(np.ceil(duration_s / 60.0))
-    counts = read_invocations(path, trigger).counts[:, first_minute - 1 :][:, :minutes]
+    day = read_invocations(path, trigger)
+    counts = day.counts[:, first_minute - 1 :][:, :minutes]
+    if assignment == "named":
+        theirs = _named(path, day.function.to_pylist(), functions)
+    else:
+        theirs = _assigned(path, counts.sum(axis=1), len(functions), assignment)
     parts = []
-    for name, rows in zip(
-        functions, _assigned(path, counts.sum(axis=1), len(functions), assignment), strict=True
-    ):
+    for name, rows in zip(functions, theirs, strict=True):
         rng = stream(seed, f"requests/{name}")
         scaled = _scaled(rng, counts[rows].sum(axis=0, keepdims=True), load_scale)
-        instants, _ = spread_counts(rng, scaled, 60.0, spread)
-        parts.append(instants[instants < duration_s])
+        arrival_times, _ = spread_counts(rng, scaled, 60.0, spread)
+        parts.append(arrival_times[arrival_times < duration_s])
     return merge(parts)
 
 
@@ -332,7 +223,11 @@ def azure_2021_requests(
     duration = trace.duration_s[begin:end]
     counts = np.bincount(function, minlength=len(trace.names))
     ours = np.full(len(trace.names), len(functions))
-    for k, rows in enumerate(_assigned(path, counts, len(functions), assignment)):
+    if assignment == "named":
+        assigned = _named(path, [short_name(name) for name in trace.names], functions)
+    else:
+        assigned = _assigned(path, counts, len(functions), assignment)
+    for k, rows in enumerate(assigned):
         ours[rows] = k
     by_function = np.argsort(ours[function], kind="stable")
     ends = np.cumsum(np.bincount(ours[function], minlength=len(functions)))[: len(functions)]
@@ -343,11 +238,30 @@ def azure_2021_requests(
         number = np.arange(copies.sum()) - np.repeat(np.cumsum(copies) - copies, copies)
         gaps = np.diff(arrival[own], append=duration_s)
         late = np.where(number > 0, rng.random(len(number)), 0.0) * np.repeat(gaps, copies)
-        instants = np.repeat(arrival[own], copies) + late
-        order = np.argsort(instants, kind="stable")
-        parts.append(instants[order])
+        arrival_times = np.repeat(arrival[own], copies) + late
+        order = np.argsort(arrival_times, kind="stable")
+        parts.append(arrival_times[order])
         durations.append(np.repeat(duration[own], copies)[order])
     return merge(parts, durations)
+
+
+def short_name(name: str) -> str:
+    """What a function of the trace of 2021, ``app/func``, is called: the beginnings of both."""
+    app, _, function = name.partition("/")
+    return f"{app[:8]}-{function[:16]}"
+
+
+def _named(path: Path, hashes: Sequence[str], names: Sequence[str]) -> list[NDArray[np.int64]]:
+    """The rows of a trace whose functions begin with the names of ours."""
+    lengths = {len(name) for name in names}
+    rows: dict[str, list[int]] = {}
+    for row, word in enumerate(hashes):
+        for length in lengths:
+            rows.setdefault(word[:length], []).append(row)
+    for name in names:
+        if name not in rows:
+            raise TraceError(f"{path}: has no function that begins with {name!r}")
+    return [np.array(rows[name], np.int64) for name in names]
 
 
 def _assigned(
@@ -357,7 +271,7 @@ def _assigned(
     if assignment == "dealt":
         return [np.arange(k, len(counts), functions) for k in range(functions)]
     if assignment != "busiest":
-        raise SpecError(f"assignment: {assignment!r} is not allowed: one of busiest, dealt")
+        raise SpecError(f"assignment: {assignment!r} is not allowed: one of busiest, dealt, named")
     if len(counts) < functions:
         raise TraceError(f"{path}: has {len(counts)} functions: {functions} are needed")
     busiest = np.argsort(-counts, kind="stable")
@@ -367,20 +281,9 @@ def _assigned(
 def _scaled(rng: np.random.Generator, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
     """Counts times a scale; what is left of a whole number is drawn."""
     whole = int(scale)
-    _few_enough(float(counts.sum()) * scale)
+    check_few(float(counts.sum()) * scale)
     scaled: NDArray[np.int64] = counts * whole
     return scaled if scale == whole else scaled + rng.binomial(counts, scale - whole)
-
-
-def _rate(field: str, rate: float) -> float:
-    if not 0 <= rate < np.inf:
-        raise SpecError(f"{field}: {rate:g} is not allowed: requests a second, at least 0")
-    return rate
-
-
-def _few_enough(requests: float) -> None:
-    if requests > MOST_REQUESTS:
-        raise SpecError(f"requests: {requests:.3g} are not allowed: at most {MOST_REQUESTS:g}")
 
 
 def _check_span(duration_s: float, load_scale: float) -> None:

@@ -1,25 +1,25 @@
-"""Topologies: a graph of hops, each with a link and a law of latency, and the routes through it.
+"""Topologies: a graph of hops, each with a link and a latency, and the routes through it.
 
-Vertices are devices first, then the registry, gateways, switches and the internet. A hop leads
-from one vertex to the next. It may cross a link, of limited bandwidth, and take time by a law; a
-hop without link is never a bottleneck, one without law takes no time.
+Vertices are devices first, then the registry, gateways, switches and the internet. A hop leads from
+one vertex to the next. It may cross a link, of limited bandwidth, and take time by a distribution;
+a hop without link is never a bottleneck, one without distribution takes no time.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloudarena.base.errors import SpecError
-from cloudarena.engine.compiled import lean
-from cloudarena.engine.distributions import Law, log_normal, mean
+from cloudarena.engine.compiled import jit_uncounted
+from cloudarena.engine.distributions import Distribution, log_normal, mean
 from cloudarena.engine.hashing import uniform
-from cloudarena.engine.laws import Laws, draw, make_laws
-from cloudarena.workloads.faas.devices import device_named
+from cloudarena.engine.variates import Distributions, draw, make_distributions
+from cloudarena.workloads.faas.devices import DEVICES, Device, device_named
 
 NONE, UNREACHED = -1, -2
 GOODPUT = 0.97
@@ -31,7 +31,7 @@ def mbit(bandwidth: float) -> float:
     return bandwidth * 125_000.0 * GOODPUT
 
 
-def _latency_ms(loc: float, scale: float, sigma: float) -> Law:
+def _latency_ms(loc: float, scale: float, sigma: float) -> Distribution:
     return log_normal(sigma, loc / 1000.0, scale / 1000.0)
 
 
@@ -47,7 +47,7 @@ class Topology(NamedTuple):
     devices: tuple[str, ...]
     """The type of each device; device k is vertex k."""
     names: tuple[str, ...]
-    """Of all vertices; those of devices are unique."""
+    """The names of all vertices; those of devices are unique."""
     zone: NDArray[np.int64]  # (devices,): its cell, factory or region
     zones: tuple[str, ...]
     gateways: NDArray[np.int64]  # (zones,): the vertex where a zone's requests come from
@@ -56,20 +56,26 @@ class Topology(NamedTuple):
     """The vertex that images are pulled from."""
     link_names: tuple[str, ...]
     link_bytes_s: NDArray[np.float64]
-    laws: Laws
-    law_means_s: NDArray[np.float64]
+    distributions: Distributions
+    distribution_means_s: NDArray[np.float64]
     hop_begin: NDArray[np.int64]  # (vertices + 1,): the hops from each vertex
     hop_to: NDArray[np.int64]
     hop_link: NDArray[np.int64]  # NONE for a hop without
-    hop_law: NDArray[np.int64]
+    hop_distribution: NDArray[np.int64]
 
 
 class Builder:
     """Puts a topology together; each connection is made once."""
 
-    def __init__(self, devices: Sequence[str], names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        devices: Sequence[str],
+        names: Sequence[str] | None = None,
+        known: Mapping[str, Device] = DEVICES,
+    ) -> None:
         for name in devices:
-            device_named(name)
+            device_named(name, known)
+        self.known = known
         if not devices:
             raise SpecError("devices: at least one is needed")
         self.devices = tuple(devices)
@@ -80,7 +86,7 @@ class Builder:
         self.storage: list[int] = []
         self.registry = NONE
         self._links: list[tuple[str, float]] = []
-        self._laws: list[Law] = []
+        self._distributions: list[Distribution] = []
         self._hops: list[tuple[int, int, int, int]] = []
 
     def vertex(self, name: str) -> int:
@@ -95,14 +101,16 @@ class Builder:
         self._links.append((name, bytes_s))
         return len(self._links) - 1
 
-    def hop(self, a: int, b: int, link: int = NONE, law: Law | None = None) -> None:
+    def hop(
+        self, a: int, b: int, link: int = NONE, distribution: Distribution | None = None
+    ) -> None:
         """A way from a to b."""
-        number = NONE
-        if law is not None:
-            if law not in self._laws:
-                self._laws.append(law)
-            number = self._laws.index(law)
-        self._hops.append((a, b, link, number))
+        index = NONE
+        if distribution is not None:
+            if distribution not in self._distributions:
+                self._distributions.append(distribution)
+            index = self._distributions.index(distribution)
+        self._hops.append((a, b, link, index))
 
     def connect(
         self,
@@ -110,16 +118,18 @@ class Builder:
         upper: int,
         up: float | None = None,
         down: float | None = None,
-        law: Law | None = None,
+        distribution: Distribution | None = None,
     ) -> None:
         """Both ways between two vertices, each with a link of its own; bytes a second."""
         name = self.names[lower]
-        self.hop(lower, upper, NONE if up is None else self.link(f"{name} up", up), law)
-        self.hop(upper, lower, NONE if down is None else self.link(f"{name} down", down), law)
+        self.hop(lower, upper, NONE if up is None else self.link(f"{name} up", up), distribution)
+        self.hop(
+            upper, lower, NONE if down is None else self.link(f"{name} down", down), distribution
+        )
 
     def attach(self, device: int, switch: int) -> None:
         """Connects a device by its interface."""
-        bytes_s = device_named(self.devices[device]).nic_bytes_s * GOODPUT
+        bytes_s = self.known[self.devices[device]].nic_bytes_s * GOODPUT
         self.connect(device, switch, bytes_s, bytes_s, LAN)
 
     def box(self, name: str, devices: Sequence[int]) -> int:
@@ -153,12 +163,14 @@ class Builder:
             registry=self.registry,
             link_names=tuple(name for name, _ in self._links),
             link_bytes_s=np.array([bytes_s for _, bytes_s in self._links], np.float64),
-            laws=make_laws(self._laws),
-            law_means_s=np.array([mean(law) for law in self._laws], np.float64),
+            distributions=make_distributions(self._distributions),
+            distribution_means_s=np.array(
+                [mean(distribution) for distribution in self._distributions], np.float64
+            ),
             hop_begin=np.concatenate(([0], np.cumsum(counts))),
             hop_to=hops[:, 1].copy(),
             hop_link=hops[:, 2].copy(),
-            hop_law=hops[:, 3].copy(),
+            hop_distribution=hops[:, 3].copy(),
         )
 
 
@@ -167,8 +179,8 @@ class Routes(NamedTuple):
 
     begin: NDArray[np.int64]  # (routes + 1,)
     links: NDArray[np.int64]
-    law_begin: NDArray[np.int64]  # (routes + 1,): the hops that take time
-    laws: NDArray[np.int64]  # their laws, by the topology's numbers
+    distribution_begin: NDArray[np.int64]  # (routes + 1,): the hops that take time
+    distributions: NDArray[np.int64]  # their distributions, by the topology's indices
     latency_s: NDArray[np.float64]  # (routes,): one way, on average
     bytes_s: NDArray[np.float64]  # (routes,): of the narrowest link; infinity without links
 
@@ -181,16 +193,20 @@ def find_routes(topology: Topology, sources: ArrayLike, targets: ArrayLike) -> R
     pairs = np.broadcast_arrays(np.asarray(sources, np.int64), np.asarray(targets, np.int64))
     source, target = (ends.reshape(-1) for ends in pairs)
     route, hop = _hops(topology, source, target)
-    link, law = topology.hop_link[hop], topology.hop_law[hop]
-    has_link, has_law = link != NONE, law != NONE
+    link, distribution = topology.hop_link[hop], topology.hop_distribution[hop]
+    has_link, has_distribution = link != NONE, distribution != NONE
     bytes_s, latency_s = np.full(len(source), np.inf), np.zeros(len(source))
     np.minimum.at(bytes_s, route[has_link], topology.link_bytes_s[link[has_link]])
-    np.add.at(latency_s, route[has_law], topology.law_means_s[law[has_law]])
+    np.add.at(
+        latency_s,
+        route[has_distribution],
+        topology.distribution_means_s[distribution[has_distribution]],
+    )
     return Routes(
         begin=_begins(route[has_link], len(source)),
         links=link[has_link],
-        law_begin=_begins(route[has_law], len(source)),
-        laws=law[has_law],
+        distribution_begin=_begins(route[has_distribution], len(source)),
+        distributions=distribution[has_distribution],
         latency_s=latency_s,
         bytes_s=bytes_s,
     )
@@ -219,15 +235,15 @@ def _hops(
     if not backwards:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     forwards = np.stack(backwards[::-1], axis=1)
-    route, place = np.nonzero(forwards != NONE)
-    return route, forwards[route, place].astype(np.int64)
+    route, step = np.nonzero(forwards != NONE)
+    return route, forwards[route, step].astype(np.int64)
 
 
 def _begins(route: NDArray[np.int64], routes: int) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(np.bincount(route, minlength=routes))))
 
 
-@lean
+@jit_uncounted
 def _search(
     hop_begin: NDArray[np.int64],
     hop_to: NDArray[np.int64],
@@ -250,14 +266,16 @@ def _search(
                     waiting += 1
 
 
-@lean
-def draw_latency(laws: Laws, routes: Routes, route: int, key: np.uint64, number: int) -> float:
+@jit_uncounted
+def draw_latency(
+    distributions: Distributions, routes: Routes, route: int, key: np.uint64, message: int
+) -> float:
     """The one-way latency of a route in seconds, for the number of a message.
 
     The same key, from ``make_key(seed, "latency")``, and number always give the same.
     """
     latency = 0.0
-    first = routes.law_begin[route]
-    for k in range(first, routes.law_begin[route + 1]):
-        latency += draw(laws, routes.laws[k], uniform(key, number, k - first))
+    first = routes.distribution_begin[route]
+    for k in range(first, routes.distribution_begin[route + 1]):
+        latency += draw(distributions, routes.distributions[k], uniform(key, message, k - first))
     return latency

@@ -23,20 +23,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator
 
 from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning
+from cloudarena.engine.dag import parent_lists, task_levels
 from cloudarena.workloads.columns import NUMBER, WORD, read_batches
 from cloudarena.workloads.jobs.columns import TERMINATED, JobWorkload, assemble
-from cloudarena.workloads.jobs.graph import parent_lists, task_levels
 from cloudarena.workloads.jobs.names import edges_by_name
 from cloudarena.workloads.jobs.source import NOBODY, Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NAMES = (
     "task_name",
@@ -100,7 +102,7 @@ class Alibaba2018(Trace):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By nine cells without a header."""
+        """Recognises the format by nine cells without a header."""
         return is_batch_task(beginning)
 
     def read(self) -> tuple[JobWorkload, Reading]:
@@ -132,9 +134,9 @@ def scan_alibaba2018(path: Path, status: str | None = STATUS) -> tuple[JobWorklo
     jobs_in_circles = len(np.unique(_codes(tasks["job_name"])[circling]))
     if jobs_in_circles:
         kept = np.flatnonzero(~circling)
-        number = np.full(len(tasks), -1)
-        number[kept] = np.arange(len(kept))
-        edges = number[edges[~circling[edges[:, 0]]]]
+        new_index = np.full(len(tasks), -1)
+        new_index[kept] = np.arange(len(kept))
+        edges = new_index[edges[~circling[edges[:, 0]]]]
         tasks = tasks.take(pa.array(kept)).combine_chunks()
         if len(tasks) == 0:
             raise TraceError(f"{path}: the tasks of every job wait for each other in a circle")

@@ -15,7 +15,7 @@ jobs, with the figures of the list in brackets (tests hold them within a toleran
   (0.45), log duration 0.53 (0.56), log memory 0.44 (0.48), cpu 1 (0.99).
 - Seconds between jobs: mean 11.5 (11.5), coefficient of variation 1.8 (1.9), 10 % are 0 (7 %).
 
-Not kept are the weak likeness of jobs that follow each other (correlation of log work 0.1, of
+Not kept are the weak similarity of jobs that follow each other (correlation of log work 0.1, of
 gaps 0.2), trends over the hours other than that of arrivals, and the task numbers.
 
 How it is drawn: the number of tasks of a job by its distribution; then normal scores for
@@ -28,15 +28,16 @@ duration is a mean of whole seconds over the instances, as in the list. There ar
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cloudarena.base.numpy import np
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.jobs.columns import JobWorkload, assemble
 from cloudarena.workloads.jobs.draws import check_parameters
 from cloudarena.workloads.jobs.source import Generator, Rate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 TASKS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 20, 25, 30, 33, 40, 55, 156)
 TASKS_SHARE = (
@@ -84,7 +85,7 @@ MEMORY = (
 """Quantiles in thousandths of a machine, a row for each class."""
 
 LOG_TASKS_MEAN, LOG_TASKS_DEVIATION = 2.1639, 0.8708
-"""Of the log of a job's number of tasks, over tasks."""
+"""Mean and deviation of the log of a job's number of tasks, over tasks."""
 SIZE_PART = (-0.276, 0.0, -0.076, 0.21)
 """What the job's number of tasks does to the scores of instances, duration, memory, cpu."""
 JOB_PART = (
@@ -100,7 +101,7 @@ INSTANCES_TASK_PART = 0.584
 """The variance of each task's own part of instances."""
 
 HOURLY = (364, 242, 233, 233, 239, 169, 215, 238, 198, 193, 263, 434, 381, 572, 575, 480, 187)
-"""Jobs in each hour of the list; the last is not whole. Longer workloads begin anew."""
+"""Jobs in each hour of the list; the last is not whole. Longer workloads begin again."""
 SPAN = 59_829.0
 GAP_SHARE = (
     *(0.0, 0.074, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999),
@@ -198,7 +199,7 @@ def _correlated(
 
 
 def _arrivals(rng: np.random.Generator, jobs: int) -> NDArray[np.float64]:
-    """Times in seconds from the begin of the first hour."""
+    """Times in seconds from the start of the first hour."""
     mean = np.trapezoid(GAP, GAP_SHARE)
     gaps = np.interp(rng.random(jobs), GAP_SHARE, GAP) / mean
     arrived = np.cumsum(gaps) - gaps[0]

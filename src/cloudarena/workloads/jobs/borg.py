@@ -23,18 +23,19 @@ import gzip
 import json
 from array import array
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import UNREADABLE
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning
 from cloudarena.workloads.columns import not_allowed
 from cloudarena.workloads.jobs.columns import JobWorkload, assemble
 from cloudarena.workloads.jobs.source import Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 TYPES = (
     "SUBMIT",
@@ -87,7 +88,7 @@ class Borg2019(Trace):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By the first event."""
+        """Recognises the format by the first event."""
         try:
             first = json.loads(next(iter(beginning.text.splitlines()), ""))
         except ValueError:
@@ -110,7 +111,7 @@ def scan_borg(path: Path) -> tuple[JobWorkload, Reading]:
     order = np.lexsort((events.kind, events.time, events.instance))
     instance, time, kind = events.instance[order], events.time[order], events.kind[order]
     instances = len(events.number)
-    # Of several values for one place the last stays: here the last event, or the first.
+    # Of several values for one index the last stays: here the last event, or the first.
     request = np.full((instances, 2), np.nan)
     asking = ~np.isnan(events.request[order, 0])
     request[instance[asking]] = events.request[order][asking]

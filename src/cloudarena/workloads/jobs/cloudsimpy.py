@@ -21,11 +21,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
-import numpy as np
-
 from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import UNREADABLE
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning
 from cloudarena.workloads.arrays import writable
 from cloudarena.workloads.columns import NUMBER, TEXT, check, is_parquet, read_columns
@@ -65,7 +64,7 @@ class CloudSimPy(Trace):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By the names of its columns."""
+        """Recognises the format by the names of its columns."""
         return {"job_id", "instances_num"} <= set(beginning.cells)
 
     def read(self) -> tuple[JobWorkload, Reading]:
@@ -105,7 +104,7 @@ def scan_cloudsimpy(path: Path) -> tuple[JobWorkload, Reading]:
 
     jobs = pc.dictionary_encode(table["job_id"].combine_chunks())
     job = np.asarray(jobs.indices.to_numpy(), np.int64)
-    # Of several values for one place the last stays.
+    # Of several values for one index the last stays.
     last = np.empty(len(jobs.dictionary), np.int64)
     last[job] = np.arange(len(job))
     task_ids = tidy_ids(table["task_id"])

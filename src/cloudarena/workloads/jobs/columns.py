@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cloudarena.base.errors import SpecError, TraceError
-from cloudarena.workloads.jobs.graph import circle, parent_lists, task_levels
+from cloudarena.base.numpy import np
+from cloudarena.engine.dag import circle, parent_lists, task_levels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 if TYPE_CHECKING:  # specs are validated without Arrow
     import pyarrow as pa
@@ -18,7 +19,7 @@ RESOURCES = ("cpu", "memory", "disk", "gpu")
 """What an instance holds while it runs, in the order of the demand's columns."""
 
 LARGEST_DEMAND = 1e6
-"""Of any resource, by one instance: demands are counted in millionths."""
+"""The most of any resource for one instance: demands are counted in millionths."""
 SHORTEST_TIME = 1e-6
 """No task runs shorter, in seconds: less could not be divided by."""
 LONGEST_TIME = 1e10
@@ -79,6 +80,7 @@ def assemble(
     user: NDArray[np.int64] | None = None,
     edges: NDArray[np.int64] | None = None,
     source: str = "",
+    begin: float | None = None,
 ) -> JobWorkload:
     """Makes a checked workload of jobs and of tasks that stand in any order.
 
@@ -100,19 +102,21 @@ def assemble(
         user: the number of each job's user; 0 by default.
         edges: rows of (task, parent), both as rows of tasks of the same job.
         source: what an error begins with, such as the path of the trace.
+        begin: when the first job was submitted, if these are not the first.
     """
     jobs, tasks = len(submit), len(job)
     by_submission = np.argsort(submit, kind="stable")
     position = np.empty(jobs, np.int64)
     position[by_submission] = np.arange(jobs)
     by_job = np.argsort(position[job], kind="stable")
-    number = np.empty(tasks, np.int64)
-    number[by_job] = np.arange(tasks)
+    new_index = np.empty(tasks, np.int64)
+    new_index[by_job] = np.arange(tasks)
     first_task = np.zeros(jobs + 1, np.int64)
     np.cumsum(np.bincount(position[job], minlength=jobs), out=first_task[1:])
-    links = np.empty((0, 2), np.int64) if edges is None else number[edges]
+    links = np.empty((0, 2), np.int64) if edges is None else new_index[edges]
     first_parent, parents = parent_lists(tasks, links)
-    begin = submit[by_submission[0]] if jobs else 0.0
+    if begin is None:
+        begin = submit[by_submission[0]] if jobs else 0.0
     duration = np.asarray(duration, np.float64)
     estimate = _filled(np.full(tasks, np.nan) if estimate is None else estimate)
     gang = np.zeros(tasks, np.bool_) if gang is None else gang
@@ -272,6 +276,52 @@ def slice_jobs(workload: JobWorkload, offset: int = 0, jobs: int | None = None) 
     )
 
 
+def pick_jobs(workload: JobWorkload, rows: NDArray[Any], submit: NDArray[Any]) -> JobWorkload:
+    """The jobs of these rows, some perhaps several times, at other times of submission.
+
+    Jobs that come again have the number of the time behind their name.
+    """
+    from cloudarena.base.arrow import pa
+
+    if not len(rows):
+        raise SpecError("workload: has no jobs left: take a larger scale or other blocks")
+    sizes = np.diff(workload.first_task)[rows]
+    tasks = np.repeat(workload.first_task[rows] - np.cumsum(sizes) + sizes, sizes) + np.arange(
+        int(sizes.sum())
+    )
+    first_task = np.concatenate(([0], np.cumsum(sizes)))
+    links = np.diff(workload.first_parent)[tasks]
+    first_parent = np.concatenate(([0], np.cumsum(links)))
+    edges = np.repeat(workload.first_parent[tasks] - np.cumsum(links) + links, links) + np.arange(
+        int(links.sum())
+    )
+    # Parents are tasks of the same job: they move as far as the task itself does.
+    moved = np.repeat(np.arange(len(tasks)) - tasks, links)
+    job_ids = workload.job_ids.take(pa.array(rows))
+    if len(np.unique(rows)) < len(rows):
+        seen: dict[int, int] = {}
+        names = []
+        for row, name in zip(rows.tolist(), job_ids.to_pylist(), strict=True):
+            seen[row] = seen.get(row, 0) + 1
+            names.append(str(name) if seen[row] == 1 else f"{name}#{seen[row]}")
+        job_ids = pa.array(names, pa.string())
+    return JobWorkload(
+        job_ids=job_ids,
+        submit=submit - submit[0],
+        user=workload.user[rows],
+        first_task=first_task,
+        task_ids=workload.task_ids.take(pa.array(tasks)),
+        instances=workload.instances[tasks],
+        demand=workload.demand[tasks],
+        duration=workload.duration[tasks],
+        estimate=workload.estimate[tasks],
+        gang=workload.gang[tasks],
+        first_parent=first_parent,
+        parents=workload.parents[edges] + moved,
+        begin_s=workload.begin_s + float(submit[0]),
+    )
+
+
 def describe(workload: JobWorkload) -> dict[str, Any]:
     """The figures by which job traces are known; ``cpu_seconds`` is all work there is."""
     jobs, tasks = len(workload.submit), len(workload.instances)
@@ -301,9 +351,9 @@ def describe(workload: JobWorkload) -> dict[str, Any]:
         return figures
     levels = task_levels(workload.first_parent, workload.parents)
     depth = np.maximum.reduceat(levels, workload.first_task[:-1]) + 1
-    place = np.concatenate(([0], np.cumsum(depth)[:-1]))
-    together = np.bincount(place[jobs_of_tasks(workload)] + levels)
-    width = np.maximum.reduceat(together, place)
+    first = np.concatenate(([0], np.cumsum(depth)[:-1]))
+    together = np.bincount(first[jobs_of_tasks(workload)] + levels)
+    width = np.maximum.reduceat(together, first)
     return {
         **figures,
         "jobs_with_edges": int((depth > 1).sum()),

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
 from pydantic import Field
 
 from cloudarena.base.errors import SpecError
+from cloudarena.base.numpy import np
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.jobs.columns import JobWorkload
 from cloudarena.workloads.jobs.draws import check_parameters, single_task_jobs
@@ -58,7 +58,7 @@ def deeprm(
     if not 0 <= short_share <= 1:
         raise SpecError(f"short_share: {short_share:g} is not allowed: from 0 to 1")
     rng = stream(seed, "workload")
-    # The steps between jobs that come with a probability in every step follow a geometric law.
+    # Steps between jobs that come with a probability in every step are geometric.
     step = np.cumsum(rng.geometric(rate, jobs)).astype(np.float64)
     short = rng.random(jobs) < short_share
     steps = np.where(short, _between(rng, jobs, SHORT), _between(rng, jobs, LONG))

@@ -1,14 +1,16 @@
-"""What the generators of jobs share: checks of their parameters, jobs of one task, gamma laws."""
+"""What the generators of jobs share: checks of parameters, jobs of one task, gamma variates."""
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from cloudarena.base.errors import SpecError
+from cloudarena.base.numpy import np
 from cloudarena.workloads.jobs.columns import MOST_JOBS, JobWorkload, assemble
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def check_parameters(jobs: int, **positive: float) -> None:
@@ -50,7 +52,7 @@ def gamma_below(
     scale: NDArray[np.float64],
     limit: float,
 ) -> NDArray[np.float64]:
-    """Draws of gamma laws; those above the limit are drawn again."""
+    """Draws of gamma distributions; those above the limit are drawn again."""
     draws = rng.gamma(shape, scale)
     while (above := np.flatnonzero(draws > limit)).size:
         draws[above] = rng.gamma(shape[above], scale[above])

@@ -29,19 +29,20 @@ How modal estimates are drawn:
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal
 
 from cloudarena.base.errors import SpecError, check_choice
+from cloudarena.base.numpy import np
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.jobs.columns import LONGEST_TIME, SHORTEST_TIME, JobWorkload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 EstimateModel = Literal["exact", "modal", "factor"]
 MODELS = ("exact", "modal", "factor")
 FACTOR_DEVIATION = 0.5
-"""Of the log of estimate / run time, with ``factor``."""
+"""The deviation of the log of estimate / run time, with ``factor``."""
 
 MINUTE, HOUR = 60.0, 3600.0
 LIMITS_H = (1, 2, 4, 6, 8, 10, 12, 18, 24, 36, 48, 60, 72, 96, 120, 168)
@@ -49,7 +50,7 @@ LIMITS_H = (1, 2, 4, 6, 8, 10, 12, 18, 24, 36, 48, 60, 72, 96, 120, 168)
 HEAD = 20
 HEAD_SHARE = 0.89
 LIMIT_SHARE = 0.10
-"""Of the longest allowed estimate: 9.7 % in the log of SDSC SP2, 0.9 % in that of HPC2N."""
+"""The share of the longest allowed estimate: 9.7 % at SDSC SP2, 0.9 % at HPC2N."""
 HEAD_RANKS = (0.140491, -0.177531, 0.00462513)
 """The share of the value of rank r from 2 on is in proportion to a * exp(b * r) + c."""
 TAIL_POWER = -2.267
@@ -81,7 +82,7 @@ def with_estimates(
     seed: int,
     deviation: float = FACTOR_DEVIATION,
 ) -> JobWorkload:
-    """The same workload with estimates of a model, of which a seed decides all that is random."""
+    """Returns the workload with estimates of a model, of which a seed decides all chance."""
     check_choice("estimates", model, MODELS)
     if not 0 <= deviation <= 10:
         raise SpecError(f"estimate_deviation: {deviation:g} is not allowed: from 0 to 10")
@@ -205,9 +206,9 @@ def _chosen(
     values = offered.tolist()
     # How many of the offered values are long enough for each run time.
     enough = np.searchsorted(-offered, -falling, side="right").tolist()
-    for place, (end, share) in enumerate(
+    for index, (end, share) in enumerate(
         zip(enough, rng.random(len(values)).tolist(), strict=True)
     ):
-        other = place + int(share * (end - place))
-        values[place], values[other] = values[other], values[place]
+        other = index + int(share * (end - index))
+        values[index], values[other] = values[other], values[index]
     return np.array(values)

@@ -1,4 +1,4 @@
-"""The neutral form of a job trace: one table ``jobs`` with a row for each task.
+"""The canonical format of a job trace: one table ``jobs`` with a row for each task.
 
 As Parquet or CSV (also gzipped), with the columns
 
@@ -19,16 +19,20 @@ for both. Memory, disk and gpu have the unit that the machines of the scenario h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from pydantic import model_validator
+from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError, nearest
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning
+from cloudarena.workloads import columns
 from cloudarena.workloads.arrays import codes, plain, writable
 from cloudarena.workloads.columns import (
     NUMBER,
@@ -36,8 +40,8 @@ from cloudarena.workloads.columns import (
     ColumnType,
     check,
     is_parquet,
+    location,
     not_allowed,
-    place,
     read_columns,
     write_table,
 )
@@ -50,6 +54,11 @@ from cloudarena.workloads.jobs.columns import (
 )
 from cloudarena.workloads.jobs.names import find_parents
 from cloudarena.workloads.jobs.source import Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cloudarena.workloads.jobs.stream import JobStream
 
 TYPES: dict[str, ColumnType] = {
     "job": TEXT,
@@ -73,7 +82,7 @@ GANG = {"true": True, "1": True, "false": False, "0": False, "": False}
 
 
 class JobFile(Trace):
-    """A job trace in neutral form, checked and sorted: the table that trace convert writes."""
+    """A job trace in the canonical format, checked and sorted, as trace convert writes it."""
 
     aliases = ("jobs",)
     untold: ClassVar[Mapping[str, str]] = {}
@@ -81,10 +90,44 @@ class JobFile(Trace):
     example = "my-jobs.csv --out my-trace"
 
     source: Literal["file"]
+    stream: bool = False
+    """Whether jobs are read as they arrive, so that only unfinished ones are in memory."""
+
+    @model_validator(mode="after")
+    def _can_be_streamed(self) -> JobFile:
+        if not self.stream:
+            return self
+        if not is_parquet(self.path):
+            raise PydanticCustomError(
+                "not_allowed",
+                f"stream: true is not allowed with {self.path.name}: a Parquet file, as trace "
+                "convert writes it",
+            )
+        if self._is_cut:
+            raise PydanticCustomError(
+                "not_allowed",
+                "stream: true is not allowed with offset, jobs, window, resample, scale or "
+                "estimates: all jobs of the file",
+            )
+        return self
+
+    @property
+    def _is_cut(self) -> bool:
+        """Whether not all jobs are taken as they are."""
+        others = set(JobFile.model_fields) - {"source", "path", "stream"}
+        return any(getattr(self, name) != JobFile.model_fields[name].default for name in others)
+
+    def parts(self, seed: int) -> JobStream | None:
+        """The jobs a part at a time, if they are to be read as they arrive."""
+        if not self.stream:
+            return None
+        from cloudarena.workloads.jobs.file_stream import stream_job_file
+
+        return stream_job_file(self.path)
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By the names of its columns; Parquet is taken for such a table."""
+        """Recognises the format by the names of its columns; Parquet is taken for such a table."""
         return beginning.data.startswith(b"PAR1") or {"job", "task", "duration_s"} <= set(
             beginning.cells
         )
@@ -111,6 +154,26 @@ def load_job_file(path: Path) -> JobWorkload:
     table = read_columns(path, types, OPTIONAL_TYPES)
     if len(table) == 0:
         raise TraceError(f"{path}: has no jobs")
+    return jobs_of_table(path, table)
+
+
+def jobs_of_table(
+    path: Path,
+    table: pa.Table,
+    first_row: int = 0,
+    begin: float | None = None,
+    longest: float = math.nan,
+) -> JobWorkload:
+    """The jobs of rows that begin at a row of a file.
+
+    Args:
+        path: the file.
+        table: the rows.
+        first_row: the number of the first of them.
+        begin: when the first job of the file was submitted, if it is not among these.
+        longest: the estimate of tasks without one; by default the longest of these rows.
+    """
+    check = partial(columns.check, first_row=first_row)
     texts = {
         name: pc.fill_null(table[name].combine_chunks().cast(pa.string()), "")
         for name in ("job", "task", "user", "gang", "parents")
@@ -121,22 +184,23 @@ def load_job_file(path: Path) -> JobWorkload:
         check(path, name, np.array(texts[name]), given, "any name")
     jobs = pc.dictionary_encode(texts["job"])
     job = np.asarray(jobs.indices.to_numpy(), np.int64)
-    first_row = np.empty(len(jobs.dictionary), np.int64)
-    first_row[job[::-1]] = np.arange(len(job))[::-1]
+    first = np.empty(len(jobs.dictionary), np.int64)
+    first[job[::-1]] = np.arange(len(job))[::-1]
 
     submit = writable(table["submit_s"])
     check(path, "submit_s", submit, np.isfinite(submit), "a number")
-    same = submit == submit[first_row[job]]
+    same = submit == submit[first[job]]
     check(path, "submit_s", submit, same, "the same in all rows of a job")
     amount, demand, duration, estimate = _sizes(table)
     check(path, "instances", amount, amount == np.rint(amount), "a whole number")
     for rule in task_rules(amount, demand, duration, estimate):
         check(path, COLUMN_OF.get(rule.name, rule.name), rule.values, rule.good, rule.allowed)
-    user = _users(path, texts["user"], first_row[job]) if "user" in texts else None
+    estimate = np.where(np.isnan(estimate), longest, estimate)
+    user = _users(path, texts["user"], first[job]) if "user" in texts else None
     return assemble(
-        job_ids=_names(path, table["job"]).take(pa.array(first_row)),
-        submit=submit[first_row],
-        user=None if user is None else user[first_row],
+        job_ids=_names(path, table["job"]).take(pa.array(first)),
+        submit=submit[first],
+        user=None if user is None else user[first],
         job=job,
         task_ids=_names(path, table["task"]),
         instances=amount.astype(np.int64),
@@ -146,6 +210,7 @@ def load_job_file(path: Path) -> JobWorkload:
         gang=_gangs(path, texts["gang"]) if "gang" in texts else None,
         edges=_edges(path, job, texts) if "parents" in texts else None,
         source=str(path),
+        begin=begin,
     )
 
 
@@ -157,7 +222,7 @@ def write_job_files(
 
 
 def job_table(workload: JobWorkload) -> pa.Table:
-    """The neutral table of a workload, with all columns; to read it gives the same workload."""
+    """The canonical table of a workload, with all columns; to read it gives the same workload."""
     owner = jobs_of_tasks(workload)
     return pa.table(
         {
@@ -234,7 +299,7 @@ def _edges(path: Path, job: NDArray[np.int64], texts: dict[str, pa.Array]) -> ND
         at = int(np.argmax(missing))
         row, name = int(task[at]), names[at].as_py()
         others = texts["task"].filter(pa.array(job == job[row])).to_pylist()
-        wrong = not_allowed(place(path, row), "parents", name, "a task of the same job")
+        wrong = not_allowed(location(path, row), "parents", name, "a task of the same job")
         raise TraceError(f"{wrong}.{nearest(name, others)}")
     return edges
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrow import pa
-from cloudarena.contract.source import Source
+from cloudarena.base.numpy import np
+from cloudarena.contract.source import Scan, Source
 from cloudarena.contract.spec import Spec
 from cloudarena.workloads.jobs.columns import LONGEST_TIME, MOST_INSTANCES, JobWorkload, assemble
 from cloudarena.workloads.jobs.source import Seconds, Size
@@ -44,22 +44,22 @@ class InlineJob(Spec):
 
     def task_names(self) -> list[str]:
         """The names of the tasks."""
-        return [task.name or f"task-{number}" for number, task in enumerate(self.tasks, 1)]
+        return [task.name or f"task-{index}" for index, task in enumerate(self.tasks, 1)]
 
     @model_validator(mode="after")
     def _names_are_clear(self) -> InlineJob:
         names = self.task_names()
-        for number, task in enumerate(self.tasks):
-            if names.count(names[number]) > 1:
+        for index, task in enumerate(self.tasks):
+            if names.count(names[index]) > 1:
                 raise PydanticCustomError(
                     "not_allowed",
-                    f"tasks[{number}].name: {names[number]!r} is not allowed: it stands twice",
+                    f"tasks[{index}].name: {names[index]!r} is not allowed: it is a duplicate",
                 )
             for parent in task.parents:
                 if parent not in names:
                     raise PydanticCustomError(
                         "not_allowed",
-                        f"tasks[{number}].parents: {parent!r} is not allowed: one of "
+                        f"tasks[{index}].parents: {parent!r} is not allowed: one of "
                         f"{', '.join(names)}",
                     )
         return self
@@ -75,15 +75,15 @@ class Inline(Source):
 
     def job_names(self) -> list[str]:
         """The names of the jobs."""
-        return [job.name or f"job-{number}" for number, job in enumerate(self.jobs, 1)]
+        return [job.name or f"job-{index}" for index, job in enumerate(self.jobs, 1)]
 
     @model_validator(mode="after")
     def _names_are_clear(self) -> Inline:
         names = self.job_names()
-        for number, name in enumerate(names):
-            if name in names[:number]:
+        for index, name in enumerate(names):
+            if name in names[:index]:
                 raise PydanticCustomError(
-                    "not_allowed", f"jobs[{number}].name: {name!r} is not allowed: it stands twice"
+                    "not_allowed", f"jobs[{index}].name: {name!r} is not allowed: it is a duplicate"
                 )
         return self
 
@@ -91,15 +91,19 @@ class Inline(Source):
         """Lays the jobs out as columns, in order of submission; the same for every seed."""
         return self.laid_out(pa.array)
 
-    def laid_out(self, names: Callable[[list[str]], Any] = np.array) -> JobWorkload:
+    def scan(self, seed: int) -> Scan:
+        """The jobs of the spec."""
+        return Scan(self.load(seed))
+
+    def laid_out(self, names: Callable[[list[str]], Any]) -> JobWorkload:
         """The jobs as columns; names may be left to NumPy to check them without Arrow."""
         tasks = [task for job in self.jobs for task in job.tasks]
-        owner = [number for number, job in enumerate(self.jobs) for _ in job.tasks]
+        owner = [index for index, job in enumerate(self.jobs) for _ in job.tasks]
         edges, first = [], 0
         for job in self.jobs:
             known = job.task_names()
-            for number, task in enumerate(job.tasks):
-                edges += [(first + number, first + known.index(name)) for name in task.parents]
+            for index, task in enumerate(job.tasks):
+                edges += [(first + index, first + known.index(name)) for name in task.parents]
             first += len(known)
         return assemble(
             job_ids=names(self.job_names()),

@@ -12,11 +12,13 @@ publisher's issue 136), so the last part of a name of that length is not looked 
 from __future__ import annotations
 
 import re
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from cloudarena.base.arrow import pa, pc
+from cloudarena.base.numpy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LONGEST_NAME = 50
 NUMBERED = r"^[A-Za-z]*\d"

@@ -18,10 +18,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
-import numpy as np
-
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning
 from cloudarena.workloads.columns import check
 from cloudarena.workloads.jobs.columns import JobWorkload, assemble, task_rules
@@ -43,7 +42,7 @@ class Openb(Trace):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By the names of its columns."""
+        """Recognises the format by the names of its columns."""
         return is_pod_list(beginning)
 
     def read(self) -> tuple[JobWorkload, Reading]:
@@ -66,7 +65,7 @@ def load_openb_jobs(path: Path) -> JobWorkload:
 
 def scan_openb_jobs(path: Path) -> tuple[JobWorkload, Reading]:
     """Reads a list of pods as jobs, and says what was left out."""
-    names, _, numbers = read_pods(path, ("num_gpu", "gpu_milli", "scheduled_time"))
+    names, _, numbers, _ = read_pods(path, ("num_gpu", "gpu_milli", "scheduled_time"))
     pods = len(names)
     created, end = numbers["creation_time"], numbers["deletion_time"]
     start = numbers.get("scheduled_time", created)

@@ -5,14 +5,16 @@ be gzipped. A line is a job of one task.
 
 - A rigid job of ``p`` processors is a gang: ``p`` instances of one cpu each that start at once,
   on any machines. (One instance of ``p`` cpus would need one machine of that size.)
-- ``p`` is the number of allocated processors or, where that is not known, of requested ones.
+- ``p`` is the number of allocated processors or, where that is not known, of requested ones; with
+  ``processors: larger`` the larger of both.
 - The duration is the run time, the estimate the requested time. Where a log has requested times,
-  jobs without one get the longest. A log may hold jobs that ran longer than they had requested:
-  they stay as they are.
+  jobs without one get the longest; with ``unknown_estimate: duration`` jobs without one get their
+  run time. A log may hold jobs that ran longer than they had requested: they stay as they are.
 - Memory is what was requested for a processor or, where that is not known, what was used, in GB
   (the log has KB); 0 where neither is known.
 - Jobs whose run time or number of processors is not known or 0, or whose submission is not
-  known, are skipped, and counted. So are lines of status 2 to 4: parts of a job that has a line
+  known, are skipped, and counted. With ``unknown_run_time_s`` those whose run time is not known
+  have run so long. So are lines of status 2 to 4: parts of a job that has a line
   of its own.
 - Waiting times, groups, queues, partitions, and what a job came after are not used.
 """
@@ -23,18 +25,19 @@ import gzip
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import UNREADABLE
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning
 from cloudarena.workloads.columns import not_allowed
 from cloudarena.workloads.jobs.columns import JobWorkload, assemble, task_rules
-from cloudarena.workloads.jobs.source import NO_EDGES, Trace
+from cloudarena.workloads.jobs.source import NO_EDGES, Seconds, Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FIELDS = (
     "job number",
@@ -59,6 +62,8 @@ FIELDS = (
 PARTIAL = (2, 3, 4)
 """The statuses of lines that tell of a part of a job."""
 KB_PER_GB = 2.0**20
+LARGEST_WHOLE = 2.0**53
+"""Whole numbers from here on are not exact as floats."""
 COLUMN_OF = {
     "instances": "allocated processors",
     "memory": "requested memory",
@@ -85,15 +90,26 @@ class Swf(Trace):
     example = "SDSC-SP2-1998-4.2-cln.swf.gz --out sdsc-sp2"
 
     source: Literal["swf"]
+    processors: Literal["allocated", "larger"] = "allocated"
+    """Processors allocated, else those requested; or the larger of both."""
+    unknown_run_time_s: Seconds | None = None
+    """How long jobs ran whose run time is not known; they are skipped by default."""
+    unknown_estimate: Literal["longest", "duration"] = "longest"
+    """What jobs without a requested time are said to take, where others have one; or all."""
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By a comment, or by the name of the file."""
+        """Recognises the format by a comment, or by the name of the file."""
         return beginning.text.startswith(";") or ".swf" in beginning.path.suffixes
 
     def read(self) -> tuple[JobWorkload, Reading]:
         """All jobs of the file, and what was left out."""
-        return scan_swf(self.path)
+        return scan_swf(
+            self.path,
+            takes_larger=self.processors == "larger",
+            unknown_run_time_s=self.unknown_run_time_s,
+            trusts_run_times=self.unknown_estimate == "duration",
+        )
 
 
 def load_swf(path: Path) -> JobWorkload:
@@ -101,17 +117,36 @@ def load_swf(path: Path) -> JobWorkload:
     return scan_swf(path)[0]
 
 
-def scan_swf(path: Path) -> tuple[JobWorkload, Reading]:
-    """Reads a log, and says what was left out."""
+def scan_swf(
+    path: Path,
+    takes_larger: bool = False,
+    unknown_run_time_s: float | None = None,
+    trusts_run_times: bool = False,
+) -> tuple[JobWorkload, Reading]:
+    """Reads a log, and says what was left out.
+
+    Args:
+        path: the log, plain or .gz.
+        takes_larger: whether a job has the larger of allocated and requested processors.
+        unknown_run_time_s: how long jobs ran whose run time is not known; None skips them.
+        trusts_run_times: whether jobs without a requested time are said to take their run time.
+    """
     log = _numbers(path)
     column = dict(zip(FIELDS, log.T, strict=True))
     whole = ("job number", "allocated processors", "requested processors", "status", "user")
     for name in whole:
-        _check(path, name, column[name], column[name] == np.rint(column[name]), "a whole number")
+        values = column[name]
+        good = (values == np.rint(values)) & (np.abs(values) < LARGEST_WHOLE)
+        _check(path, name, values, good, "a whole number")
     processors = _known(column["allocated processors"], column["requested processors"])
+    if takes_larger:
+        processors = np.maximum(processors, column["requested processors"])
+    run_time = column["run time"]
+    if unknown_run_time_s is not None:
+        run_time = np.where(run_time < 0, unknown_run_time_s, run_time)
     memory = _known(column["requested memory"], column["used memory"])
     partial = np.isin(column["status"], PARTIAL)
-    usable = (column["run time"] > 0) & (processors > 0) & (column["submit time"] >= 0)
+    usable = (run_time > 0) & (processors > 0) & (column["submit time"] >= 0)
     rows = np.flatnonzero(usable & ~partial)
     if len(rows) == 0:
         raise TraceError(f"{path}: has no jobs whose run time and processors are known")
@@ -119,8 +154,9 @@ def scan_swf(path: Path) -> tuple[JobWorkload, Reading]:
     demand = np.zeros((len(rows), 4))
     demand[:, 0] = 1.0
     demand[:, 1] = np.maximum(memory[rows], 0.0) / KB_PER_GB
-    duration = column["run time"][rows]
-    estimate = _known(column["requested time"], np.full(len(log), np.nan))[rows]
+    duration = run_time[rows]
+    unknown = run_time if trusts_run_times else np.full(len(log), np.nan)
+    estimate = _known(column["requested time"], unknown)[rows]
     for rule in task_rules(processors[rows], demand, duration, estimate):
         name = COLUMN_OF.get(rule.name, rule.name)
         _check(path, name, rule.values, rule.good, rule.allowed, rows)

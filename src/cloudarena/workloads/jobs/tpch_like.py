@@ -22,15 +22,16 @@ the work. The job's id is its number; a task's id is that of the stage, from 1.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cloudarena.base.numpy import np
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.jobs.columns import JobWorkload, assemble
 from cloudarena.workloads.jobs.draws import check_parameters
 from cloudarena.workloads.jobs.source import Generator, Seconds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 TEMPLATES = 22
 SIZES_GB = (2.0, 5.0, 10.0, 20.0, 50.0, 80.0, 100.0)

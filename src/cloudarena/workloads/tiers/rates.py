@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrays import Floats
+from cloudarena.base.numpy import np
 from cloudarena.workloads.arrivals import rates
 from cloudarena.workloads.tiers.source import SECONDS, Rate, RateSource
 
 
 class Constant(RateSource):
-    """The same rate all the time, in requests a second."""
+    """A constant rate, in requests a second."""
 
     is_generator = True
     reads_files = False
@@ -30,27 +30,39 @@ class Constant(RateSource):
         return rates.constant(seconds, self.rate)
 
 
-class Sine(RateSource):
-    """``mean * (1 + amplitude * sin(2 pi t / cycle_s))``."""
+class Waves(RateSource):
+    """A rate in waves, or with waves under it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, value: Any) -> Any:
+        """Reads the name that version 0.1.0 had for the length of a wave."""
+        if isinstance(value, dict) and "cycle_s" in value and "period_s" not in value:
+            return {("period_s" if key == "cycle_s" else key): value[key] for key in value}
+        return value
+
+
+class Sine(Waves):
+    """``mean * (1 + amplitude * sin(2 pi t / period_s))``."""
 
     is_generator = True
     reads_files = False
-    example = "--kind tiers --mean 100 --cycle-s 3600 --out rates"
+    example = "--kind tiers --mean 100 --period-s 3600 --out rates"
 
     source: Literal["sine"]
     mean: Rate
     """Requests a second on average."""
     amplitude: float = Field(0.5, ge=0, le=1)
     """How far the rate goes up and down, as a share of the mean."""
-    cycle_s: float = Field(86400.0, gt=0)
+    period_s: float = Field(86400.0, gt=0)
     """The length of a wave in seconds."""
 
     def load(self, seed: int, seconds: int = SECONDS) -> Floats:
         """The rate in each second."""
-        return rates.sine(seconds, self.mean, self.amplitude, self.cycle_s)
+        return rates.sine(seconds, self.mean, self.amplitude, self.period_s)
 
 
-class Bursts(RateSource):
+class Bursts(Waves):
     """A base rate, and bursts of a higher one: a sine under them where ``amplitude`` is given."""
 
     is_generator = True
@@ -68,12 +80,12 @@ class Bursts(RateSource):
     """How long a burst lasts on average, in seconds."""
     amplitude: float = Field(0.0, ge=0, le=1)
     """How far the rate goes up and down under the bursts, as a share."""
-    cycle_s: float = Field(86400.0, gt=0)
+    period_s: float = Field(86400.0, gt=0)
     """The length of a wave in seconds."""
 
     def load(self, seed: int, seconds: int = SECONDS) -> Floats:
         """The rate in each second."""
-        wave = rates.sine(seconds, 1.0, self.amplitude, self.cycle_s)
+        wave = rates.sine(seconds, 1.0, self.amplitude, self.period_s)
         return wave * rates.bursts(
             seconds, self.base, self.burst, self.every_s, self.length_s, seed
         )

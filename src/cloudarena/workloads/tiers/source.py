@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
@@ -20,9 +21,9 @@ class RateSource(Source):
 
     settings: ClassVar[Mapping[str, str]] = {"seconds": "For so many seconds."}
 
+    @abstractmethod
     def load(self, seed: int, seconds: int = SECONDS) -> Floats:
         """The rate in each second."""
-        raise NotImplementedError
 
     def scan(self, seed: int, seconds: int = SECONDS) -> Scan:
         """The rate in each second, and how many seconds there are."""

@@ -13,16 +13,15 @@ one size and category, within minutes, for about as long.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import SpecError
 from cloudarena.base.memory import check_memory
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Scan, Source
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.quotas import (
@@ -39,6 +38,9 @@ from cloudarena.workloads.vm.columns import (
     offsets,
 )
 from cloudarena.workloads.vm.readings import LAST_TICK, MOST_READINGS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MONTH_TICKS = 8638
 CONCURRENT_SHARE = 835.7 / 10_000
@@ -67,8 +69,10 @@ readings. Since machines do not mix categories, this keeps the long-lived apart 
 MONTH_LONG_SHARE = 0.86
 """The share of the VMs that run at tick 0 and all month."""
 RESIDUAL_LIFETIME = (260.0, 2.0)
-"""What is left of the others: median in ticks and sigma of a log-normal law. This law and the
-next two are scaled by one factor, near 1 for a month, to meet the VMs alive at a time."""
+"""Median in ticks and sigma of the log-normal lifetime that is left to the others.
+
+This distribution and the next two are scaled by one factor, near 1 for a month, to meet the VMs
+alive at a time."""
 LIFETIME = (12.0, 2.0)
 """Later VMs: median and sigma."""
 LONG_SHARE, LONG_LIFETIME = 0.004, (3400.0, 1.2)
@@ -138,7 +142,7 @@ class Arrivals(NamedTuple):
     """The tick of arrival, rising."""
     deployment: NDArray[np.int64]
     initial: int
-    """So many run already at tick 0."""
+    """The number of VMs that run already at tick 0."""
 
 
 def generate(
@@ -210,7 +214,7 @@ def _arrivals(rng: np.random.Generator, vms: int, concurrent: float, ticks: int)
 
 
 def _deployments(rng: np.random.Generator, vms: int) -> NDArray[np.int64]:
-    """The deployment of each VM, 0, 0, 0, 1, 2, 2, ..., by a law of sizes with a long tail."""
+    """The deployment of each VM, 0, 0, 0, 1, 2, 2, ..., with sizes of a long tail."""
     sizes = np.floor((1.0 - rng.random(vms)) ** (-1.0 / DEPLOYMENT_TAIL))
     sizes = np.minimum(sizes, LARGEST_DEPLOYMENT).astype(np.int64)
     return np.repeat(np.arange(vms), sizes)[:vms]
@@ -223,7 +227,7 @@ def _lifetimes(
     created, deployment, initial = arrivals
     vms = len(created)
     running, later = deployment[:initial], deployment[initial:]
-    law = np.concatenate(
+    lifetimes = np.concatenate(
         (
             _mixture(rng, running, (MONTH_LONG_SHARE, None), RESIDUAL_LIFETIME),
             _mixture(rng, later, (LONG_SHARE, LONG_LIFETIME), LIFETIME),
@@ -233,7 +237,7 @@ def _lifetimes(
 
     def scaled(scale: float) -> NDArray[np.int64]:
         # A VM that outlives the trace is deleted just after its end.
-        return np.minimum(np.ceil(np.maximum(scale * law, 1.0)), left + 1).astype(np.int64)
+        return np.minimum(np.ceil(np.maximum(scale * lifetimes, 1.0)), left + 1).astype(np.int64)
 
     target = concurrent * ticks
     low, high = 1e-6, 1e6
@@ -259,9 +263,10 @@ def _mixture(
     long: tuple[float, tuple[float, float] | None],
     other: tuple[float, float],
 ) -> NDArray[np.float64]:
-    """Lifetimes before scaling: a share by a law of long ones (None: for ever), others by theirs.
+    """Lifetimes before scaling, of two distributions: long ones (None: for ever) and the others.
 
-    A law is the median and the sigma of a log-normal one; VMs of a deployment have similar values.
+    A distribution is the median and the sigma of a log-normal one; VMs of a deployment have similar
+    values.
     """
     from scipy.special import ndtri
 
@@ -269,13 +274,13 @@ def _mixture(
     is_other = deal_to_groups(
         rng, deployment, quota_counts(len(deployment), (share, 1.0 - share))
     ).astype(bool)
-    law = np.full(len(deployment), np.inf)
+    lifetimes = np.full(len(deployment), np.inf)
     for members, parameters in ((~is_other, long_law), (is_other, other)):
         if parameters is not None:
             median, sigma = parameters
-            place = strata_by_group(rng, deployment[members], LIFETIME_CORRELATION)
-            law[members] = median * np.exp(sigma * ndtri(place))
-    return law
+            uniform = strata_by_group(rng, deployment[members], LIFETIME_CORRELATION)
+            lifetimes[members] = median * np.exp(sigma * ndtri(uniform))
+    return lifetimes
 
 
 def _codes(

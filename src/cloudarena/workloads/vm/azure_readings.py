@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import compiled, inner
+from cloudarena.engine.compiled import jit, jit_inline
 from cloudarena.workloads.quotas import strata
 from cloudarena.workloads.vm.columns import TICKS_PER_DAY
 
@@ -48,7 +48,7 @@ def draw_levels(
 ) -> NDArray[np.float64]:
     """Each VM's mean CPU percentage without spikes: most are low, a few high.
 
-    Kumaraswamy's law, scaled so that the readings of all VMs have the wanted mean.
+    Kumaraswamy's distribution, scaled so that the readings of all VMs have the wanted mean.
     """
     spikes = SPIKE_PROBABILITY * SPIKE_MEAN
     target = (cpu_percent - 100.0 * spikes) / (1.0 - spikes)
@@ -56,7 +56,7 @@ def draw_levels(
     return level * target * (lifetime.sum() / (level * lifetime).sum())
 
 
-@compiled
+@jit
 def fill_readings(
     created: NDArray[np.int64],
     lifetime: NDArray[np.int64],
@@ -106,7 +106,7 @@ def fill_readings(
                 shocks[k], drift[k] = shocks[count + k], drift[count + k]
 
 
-@inner
+@jit_inline
 def _draw(
     key: np.uint32,
     second_key: np.uint32,
@@ -129,7 +129,7 @@ def _draw(
         shocks[4 + k] = np.float32(np.int32(x)) * np.float32(2.0**-31)
 
 
-@inner
+@jit_inline
 def _persist(shocks: NDArray[np.float32], count: int, drift: NDArray[np.float32]) -> None:
     """``drift[k] = 0.7 drift[k - 1] + shocks[k]``, four steps at once to have no short chain."""
     for k in range(count):
@@ -139,7 +139,7 @@ def _persist(shocks: NDArray[np.float32], count: int, drift: NDArray[np.float32]
         drift[4 + k] = np.float32(PERSISTENCE**4) * drift[k] + recent
 
 
-@inner
+@jit_inline
 def _with_spike(value: np.float32, bits: np.uint32) -> np.float32:
     """The reading, or a jump up from it, by the reading's bits mixed once more."""
     mixed = np.uint32(bits * np.uint32(0x9E3779B9))

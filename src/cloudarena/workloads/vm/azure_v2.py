@@ -16,18 +16,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Scan, Source, SpecPath
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.arrays import codes, first_of_each, writable
-from cloudarena.workloads.columns import NUMBER, TEXT, WHOLE, WORD, not_allowed, place, read_batches
+from cloudarena.workloads.columns import (
+    NUMBER,
+    TEXT,
+    WHOLE,
+    WORD,
+    location,
+    not_allowed,
+    read_batches,
+)
 from cloudarena.workloads.vm.columns import (
     LARGEST_SIZE,
     MOST_VMS,
@@ -44,6 +51,9 @@ from cloudarena.workloads.vm.readings import (
     ReadingCounts,
     check_room,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 TICK_SECONDS = 300
 
@@ -165,7 +175,7 @@ def _scan(
                     if problem == NEGATIVE_TIME
                     else ("maxcpu", "a number")
                 )
-                where = place(path, first_row + row, header=False)
+                where = location(path, first_row + row, header=False)
                 raise not_allowed(where, name, batch[name][row].as_py(), allowed)
     workload = requests.vms._replace(readings=board.readings)
     return workload, Conversion(len(workload.created), requests.dropped_rows, board.counts())
@@ -188,7 +198,7 @@ def _read_vmtable(path: Path, sample: int | None, seed: int) -> _Requests:
     def check(name: str, good: NDArray[np.bool_], allowed: str) -> None:
         if not good.all():
             row = int(np.argmin(good))
-            where = place(path, int(rows[row]), header=False)
+            where = location(path, int(rows[row]), header=False)
             raise not_allowed(where, name, table[name][row].as_py(), allowed)
 
     check("vmcreated", created >= 0, "at least 0")

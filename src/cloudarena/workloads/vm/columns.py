@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cloudarena.base.arrow import pa
-from cloudarena.engine.deferred import deferred
+from cloudarena.base.numpy import np
+from cloudarena.engine.deferred import jit_deferred
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CATEGORIES = ("delay-insensitive", "interactive", "unknown")
-"""The categories of Azure's trace, by their number in the neutral form."""
+"""The categories of Azure's trace, by their number in the canonical format."""
 
 MOST_VMS = 10_000_000
 """Four times all VMs of Azure's trace of 2019."""
@@ -19,6 +20,8 @@ READING_BYTES = 8.0
 TICKS_PER_DAY = 288
 """Ticks of five minutes, as Azure's trace has them."""
 
+MOST_GPUS, WHOLE_GPU = 62, 1000
+"""The most GPUs of a machine, each of which has a bit; the thousandths of a GPU."""
 SMALLEST_SIZE, LARGEST_SIZE = 1e-6, 1e6
 """The cores and GB that a VM or a machine may have: they are counted in millionths."""
 
@@ -35,11 +38,22 @@ VMTABLE_COLUMNS = (
 )
 
 
+class VmGpus(NamedTuple):
+    """What each VM asks for of GPUs."""
+
+    wanted: NDArray[np.int64]
+    milli: NDArray[np.int64]
+    """Thousandths of each GPU: fewer than 1000 of one GPU, or 1000."""
+    models: pa.Array
+    """The models that are allowed, with | between them; nothing: any."""
+
+
 class VmWorkload(NamedTuple):
     """VMs in order of arrival; times are ticks.
 
     The readings of VM ``v`` are ``readings[first_reading[v] : first_reading[v] + lifetime[v]]``,
-    the CPU utilisation in percent of its cores in each tick of its life.
+    the CPU utilisation in percent of its cores in each tick of its life. If ``first_reading[v]`` is
+    -1 it has none, and uses ``cpu_percent`` of its cores all its life.
     """
 
     ids: pa.Array
@@ -52,6 +66,15 @@ class VmWorkload(NamedTuple):
     memory_gb: NDArray[np.float64]
     first_reading: NDArray[np.int64]
     readings: NDArray[np.float64]
+    cpu_percent: float = 0.0
+    gpus: VmGpus | None = None
+    """What VMs ask for of GPUs, where some ask for any."""
+
+
+OF_EACH_VM = tuple(
+    name for name in VmWorkload._fields if name not in ("readings", "cpu_percent", "gpus")
+)
+"""The columns with an entry for each VM."""
 
 
 def offsets(lifetime: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -59,21 +82,27 @@ def offsets(lifetime: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(lifetime)[:-1])).astype(np.int64)
 
 
-def vm_numbers(ids: pa.Array) -> NDArray[np.int64]:
+def no_readings(vms: int) -> NDArray[np.int64]:
+    """The ``first_reading`` of VMs that have none."""
+    return np.full(vms, -1, np.int64)
+
+
+def numeric_ids(ids: pa.Array, first: int = 0) -> NDArray[np.int64]:
     """The number of each VM, by which decisions, tables, files and messages of a run know it.
 
-    It is the VM's id where ids are whole numbers, else its place in the trace, from 0.
+    It is the VM's id where ids are whole numbers, else its index in the trace, from 0; ``first`` is
+    that of the first VM given.
     """
     if pa.types.is_integer(ids.type):
         try:
             return np.array(ids.cast(pa.int64()).to_numpy(), np.int64)
         except pa.ArrowInvalid:  # some are beyond 64 bits with a sign
             pass
-    return np.arange(len(ids))
+    return np.arange(first, first + len(ids))
 
 
 def vmtable(workload: VmWorkload) -> pa.Table:
-    """The neutral table of requests."""
+    """The canonical table of requests."""
     columns = (
         workload.ids,
         workload.subscription,
@@ -89,7 +118,7 @@ def vmtable(workload: VmWorkload) -> pa.Table:
 
 
 def readings_table(workload: VmWorkload) -> pa.Table:
-    """The neutral table of readings, VM by VM."""
+    """The canonical table of readings, VM by VM."""
     owner = np.repeat(np.arange(len(workload.created)), workload.lifetime)
     within = np.arange(len(owner)) - workload.first_reading[owner]
     return pa.table(
@@ -128,7 +157,7 @@ def describe(workload: VmWorkload) -> dict[str, Any]:
     }
 
 
-@deferred
+@jit_deferred
 def fill_gaps(
     first_reading: NDArray[np.int64],
     lifetime: NDArray[np.int64],

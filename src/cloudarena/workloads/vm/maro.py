@@ -17,20 +17,19 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import yaml
-from numpy.typing import NDArray
 from pydantic import Field
 
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import UNREADABLE
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Scan, Source, SpecPath
-from cloudarena.workloads.columns import not_allowed, place
+from cloudarena.workloads.columns import location, not_allowed
 from cloudarena.workloads.vm.columns import VmWorkload, fill_gaps
-from cloudarena.workloads.vm.files import checked_vms
+from cloudarena.workloads.vm.files import checked_vms, with_room
 from cloudarena.workloads.vm.maro_config import read_config
 from cloudarena.workloads.vm.readings import (
     FINE,
@@ -39,6 +38,9 @@ from cloudarena.workloads.vm.readings import (
     ReadingBoard,
     ReadingCounts,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 HEADER = struct.Struct("<4sbIQIQQQQqq")
 MAGIC, ONE_TABLE, VERSION = b"MARO", 1, 100
@@ -53,7 +55,7 @@ VMTABLE = {
     "vmmemorybucket": "vm_memory",
     "lifetime": "vm_lifetime",
 }
-"""The columns of the neutral form, and what MARO calls them."""
+"""The columns of the canonical format, and what MARO calls them."""
 READINGS = ("timestamp", "vm_id", "cpu_utilization")
 ROWS_AT_ONCE = 2**20
 
@@ -81,6 +83,10 @@ class Maro(Source):
         """Reads the files; a trace is the same for every seed."""
         return read_maro(self.vmtable, self.readings)
 
+    def scan(self, seed: int) -> Scan:
+        """Reads the files; the command, which may read a topology too, says what it read."""
+        return Scan(self.load(seed))
+
 
 class MaroTopology(Source):
     """A topology and binary trace of MARO's vm_scheduling, as a scenario and a trace."""
@@ -92,7 +98,7 @@ class MaroTopology(Source):
     config: SpecPath | None = None
     """A config.yml: its machines, rules, prices, files."""
     vmtable: SpecPath | None = None
-    """vmtable.bin, if not the config's."""
+    """The file vmtable.bin, if not the config's."""
     readings: tuple[SpecPath, ...] = ()
     """Readings, if not the config's: .bin files or folders."""
     ticks: int = Field(MONTH_TICKS, ge=1, le=LAST_TICK)
@@ -148,7 +154,7 @@ def scan_maro(vmtable: Path, readings: Sequence[Path]) -> tuple[VmWorkload, Read
                     if problem == NEGATIVE_TIME
                     else ("cpu_utilization", value[row], "a number from 0 to 100")
                 )
-                raise not_allowed(place(path, start + row), name, shown, allowed)
+                raise not_allowed(location(path, start + row), name, shown, allowed)
     return vms._replace(readings=board.readings), board.counts()
 
 
@@ -200,7 +206,7 @@ def _read_vms(path: Path) -> VmWorkload:
     for name in ("vmcorecountbucket", "vmmemorybucket"):
         whole[name] = columns[name].astype(np.float64)
     whole["vmdeleted"] = whole["vmcreated"] + whole["lifetime"] - 1
-    return checked_vms(path, pa.table(whole))
+    return with_room(path, checked_vms(path, pa.table(whole)))
 
 
 def _record_type(path: Path, description: bytes) -> np.dtype[Any]:

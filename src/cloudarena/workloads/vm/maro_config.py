@@ -3,7 +3,7 @@
 The config describes the machines, the rules and the prices; how long to run is an argument of
 MARO's environment and not in it. Machines are numbered depth-first, as MARO does: regions, zones,
 data centres, clusters, racks, machines, each in the order of the file. A machine's type is the
-place of its component in the list, whatever its ``pm_type`` says.
+index of its component in the list, whatever its ``pm_type`` says.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def read_config(path: Path, ticks: int) -> Topology:
     try:
         racks = list(_racks(config))
         components = config["components"]["pm"]
-        kinds = [_machine_type(number, one) for number, one in enumerate(components)]
+        kinds = [_machine_type(index, one) for index, one in enumerate(components)]
         rows = [kind for rack in racks for kind in rack.machines]
         for kind in rows:
             if not 0 <= kind < len(kinds):
@@ -141,13 +141,13 @@ def _parts(first: Path) -> tuple[Path, ...]:
         part = inside.fullmatch(file.name)
         if part:
             found[int(part[1])] = file
-    return tuple(found[number] for number in sorted(found)) or (first,)
+    return tuple(found[index] for index in sorted(found)) or (first,)
 
 
-def _machine_type(number: int, component: Mapping[str, Any]) -> dict[str, Any]:
+def _machine_type(index: int, component: Mapping[str, Any]) -> dict[str, Any]:
     curve = component["power_curve"]
     return {
-        "name": f"pm-{number}",
+        "name": f"pm-{index}",
         "cores": component["cpu"],
         "memory_gb": component["memory"],
         "power": {
@@ -161,7 +161,7 @@ def _machine_type(number: int, component: Mapping[str, Any]) -> dict[str, Any]:
 class _Rack(NamedTuple):
     """A rack: its region, zone, data centre and cluster, and the types of its machines."""
 
-    place: tuple[int, int, int, int]
+    location: tuple[int, int, int, int]
     machines: list[int]
 
 
@@ -171,11 +171,11 @@ def _racks(config: Mapping[str, Any]) -> Iterator[_Rack]:
     rack_types = {one["type"]: _members(one["pm"], "pm") for one in components["rack"]}
     cluster_types = {one["type"]: _members(one["rack"], "rack") for one in components["cluster"]}
     cluster = machines = 0
-    for place, group in _cluster_groups(config["architecture"]["region"]):
+    for location, group in _cluster_groups(config["architecture"]["region"]):
         for _ in range(_amount(group, "cluster_amount")):
             cluster += 1
             for rack_type in cluster_types[group["type"]]:
-                rack = _Rack((*place, cluster), [int(kind) for kind in rack_types[rack_type]])
+                rack = _Rack((*location, cluster), [int(kind) for kind in rack_types[rack_type]])
                 machines += len(rack.machines)
                 if machines > MOST_MACHINES:
                     raise TraceError(f"architecture: more than {MOST_MACHINES:,} machines")
@@ -212,7 +212,7 @@ def _hierarchy(racks: list[_Rack]) -> dict[str, int] | None:
     if len({len(rack.machines) for rack in racks}) != 1:
         return None
     counts = []
-    rows: list[tuple[int, ...]] = [(*rack.place, k) for k, rack in enumerate(racks)]
+    rows: list[tuple[int, ...]] = [(*rack.location, k) for k, rack in enumerate(racks)]
     for level in range(len(rows[0]), 0, -1):
         members = sorted({row[:level] for row in rows})
         groups = [len(list(inside)) for _, inside in groupby(members, lambda row: row[:-1])]

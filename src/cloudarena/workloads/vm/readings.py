@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
-from cloudarena.engine.deferred import deferred
+from cloudarena.base.numpy import np
+from cloudarena.engine.deferred import jit_deferred
 from cloudarena.workloads.arrays import plain
 from cloudarena.workloads.vm.columns import VmWorkload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LAST_TICK = 10**8
 """No trace reaches beyond this tick: 950 years of 5 minutes. More is a mistake of unit."""
@@ -120,7 +121,7 @@ def row_finder(known: pa.Array) -> Callable[[pa.Array], NDArray[np.int64]]:
     return by_table
 
 
-@deferred
+@jit_deferred
 def _scatter(
     owner: NDArray[np.int64],
     time: NDArray[np.int64],

@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 from pydantic import Field
 
 from cloudarena.base.errors import SpecError
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning, SpecPath
 from cloudarena.workloads.jobs.alibaba2018 import Status, is_batch_task, load_alibaba2018
 from cloudarena.workloads.jobs.columns import RESOURCES, TERMINATED, JobWorkload, slice_jobs
@@ -63,7 +63,7 @@ class Alibaba2018(WorkflowSource):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By nine cells without a header."""
+        """Recognises the format by nine cells without a header."""
         return is_batch_task(beginning)
 
     def load(self, seed: int, single_core_speed: float = SINGLE_CORE_SPEED) -> WorkflowWorkload:

@@ -1,15 +1,14 @@
-"""When templates arrive: by a law of arrivals, or as functions are invoked in a public trace."""
+"""When templates arrive: by an arrival process, or as functions are invoked in a public trace."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from cloudarena.base.errors import SpecError
+from cloudarena.base.numpy import np
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.arrivals.azure_functions import Invocations, invocation_arrivals
-from cloudarena.workloads.arrivals.processes import arrival_law
+from cloudarena.workloads.arrivals.processes import arrival_process
 from cloudarena.workloads.workflow.columns import SINGLE_CORE_SPEED, WorkflowMix
 from cloudarena.workloads.workflow.template import WorkflowTemplate
 
@@ -24,7 +23,7 @@ def at_once(
     return WorkflowMix(tuple(templates), np.zeros(count), np.arange(count), single_core_speed)
 
 
-def by_law(
+def by_process(
     templates: Sequence[WorkflowTemplate],
     workflows: int,
     seed: int,
@@ -32,21 +31,21 @@ def by_law(
     rate: float = RATE,
     single_core_speed: int = SINGLE_CORE_SPEED,
 ) -> WorkflowMix:
-    """So many workflows arrive by a law, each of a template at random, all as likely.
+    """Workflows arrive by an arrival process, each of a template at random, all as likely.
 
     Args:
         templates: what may arrive.
         workflows: how many arrive.
         seed: decides when, and which.
-        arrivals: the law, one of ``arrivals.LAWS``.
+        arrivals: the process, one of ``arrivals.processes.PROCESSES``.
         rate: how many arrive in a second on average.
         single_core_speed: the speed that the computations were reckoned with.
     """
     if workflows < 1:
         raise SpecError(f"workflows: {workflows} is not allowed: at least 1")
-    instants = arrival_law(arrivals)(stream(seed, "arrivals"), rate, count=workflows)
+    arrival_times = arrival_process(arrivals)(stream(seed, "arrivals"), rate, count=workflows)
     which = stream(seed, "templates").integers(0, len(templates), workflows)
-    return WorkflowMix(tuple(templates), instants, which, single_core_speed)
+    return WorkflowMix(tuple(templates), arrival_times, which, single_core_speed)
 
 
 def arrivals_not_told(workflows: int | None, arrivals: str, rate: float, seed: int) -> str:
@@ -77,9 +76,9 @@ def by_invocations(
     Each function there stands for one template, drawn by the seed, so that some templates arrive
     much more often than others. The other arguments are those of ``invocation_arrivals``.
     """
-    instants, function = invocation_arrivals(
+    arrival_times, function = invocation_arrivals(
         invocations, stream(seed, "arrivals"), share, first_minute, minutes, spread
     )
     functions = len(invocations.function)
     template = stream(seed, "templates").integers(0, len(templates), functions)
-    return WorkflowMix(tuple(templates), instants, template[function], single_core_speed)
+    return WorkflowMix(tuple(templates), arrival_times, template[function], single_core_speed)

@@ -34,7 +34,7 @@ class AzureFunctions(WorkflowSource):
     minutes: int | None = Field(None, ge=1)
     """Takes so many minutes."""
     spread: Literal["uniform", "even"] = "uniform"
-    """Within a minute: uniform or even."""
+    """How arrivals are spread within a minute: uniform or even."""
 
     def mix(self, seed: int, single_core_speed: int) -> Counted:
         """Reads the files, and draws the instants within each minute."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from cloudarena.base.errors import TraceError
+from cloudarena.base.numpy import np
+from cloudarena.engine.dag import circle, task_levels
 from cloudarena.workloads.jobs.columns import LONGEST_TIME, tidy_ids
-from cloudarena.workloads.jobs.graph import circle, task_levels
 from cloudarena.workloads.workflow.template import (
     MOST_BYTES,
     WorkflowTemplate,
     function_rules,
     offsets,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:  # specs are validated without Arrow
     import pyarrow as pa
@@ -36,7 +37,7 @@ class WorkflowWorkload(NamedTuple):
 
     workflow_ids: pa.Array
     arrival: NDArray[np.float64]  # (workflows,): seconds
-    template: NDArray[np.int64]  # (workflows,): a number in template_names
+    template: NDArray[np.int64]  # (workflows,): an index in template_names
     template_names: tuple[str, ...]
     first_function: NDArray[np.int64]  # (workflows + 1,)
     function_ids: pa.Array
@@ -49,7 +50,7 @@ class WorkflowWorkload(NamedTuple):
 
 
 class WorkflowMix(NamedTuple):
-    """Templates, and when which of them arrives: what a file in neutral form holds."""
+    """Templates, and when which of them arrives: what a file in the canonical format holds."""
 
     templates: tuple[WorkflowTemplate, ...]
     arrivals: NDArray[np.float64]  # (workflows,): seconds, in any order
@@ -63,6 +64,27 @@ class WorkflowMix(NamedTuple):
     """
 
 
+def slice_workflows(workload: WorkflowWorkload, first: int, count: int) -> WorkflowWorkload:
+    """Some workflows from a number on, with times from the first of them."""
+    end = first + count
+    begin, behind = (int(workload.first_function[one]) for one in (first, end))
+    parent, last = (int(workload.first_parent[one]) for one in (begin, behind))
+    return WorkflowWorkload(
+        workflow_ids=workload.workflow_ids.slice(first, count),
+        arrival=workload.arrival[first:end] - workload.arrival[first],
+        template=workload.template[first:end].copy(),
+        template_names=workload.template_names,
+        first_function=workload.first_function[first : end + 1] - begin,
+        function_ids=workload.function_ids.slice(begin, behind - begin),
+        computation=workload.computation[begin:behind].copy(),
+        memory_req=workload.memory_req[begin:behind].copy(),
+        parallelism=workload.parallelism[begin:behind].copy(),
+        first_parent=workload.first_parent[begin : behind + 1] - parent,
+        parents=workload.parents[parent:last] - begin,
+        parent_bytes=workload.parent_bytes[parent:last].copy(),
+    )
+
+
 def lay_out(
     templates: Sequence[WorkflowTemplate],
     arrivals: ArrayLike,
@@ -74,7 +96,7 @@ def lay_out(
     Args:
         templates: the templates there are, as ``workflow_template`` makes them.
         arrivals: when each workflow arrives, in seconds, at least 0.
-        which: the template of each workflow, by number.
+        which: the template of each workflow, by index.
         workflow_ids: what the workflows are called; 0, 1, ... as they stand by default.
     """
     import pyarrow as pa
@@ -198,9 +220,9 @@ def describe(
     workflows, functions = len(workload.arrival), len(workload.computation)
     levels = task_levels(workload.first_parent, workload.parents)
     depth = np.maximum.reduceat(levels, workload.first_function[:-1]) + 1
-    place = offsets(depth)[:-1]
-    together = np.bincount(place[workflows_of_functions(workload)] + levels)
-    width = np.maximum.reduceat(together, place)
+    first = offsets(depth)[:-1]
+    together = np.bincount(first[workflows_of_functions(workload)] + levels)
+    width = np.maximum.reduceat(together, first)
     path = critical_path_s(workload, single_core_speed)
     return {
         "workflows": workflows,

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from xml.parsers import expat
 
-import numpy as np
-
 from cloudarena.base.errors import TraceError, nearest
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning
 from cloudarena.workloads.columns import not_allowed
 from cloudarena.workloads.documents import document_name, read_bytes
@@ -47,7 +46,7 @@ class Dax(Documents):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By being XML."""
+        """Recognises the format by being XML."""
         return beginning.text.startswith("<")
 
     @staticmethod
@@ -62,13 +61,13 @@ def read_dax(path: Path) -> TimedWorkflow:
     reader.read()
     if not reader.jobs:
         raise TraceError(f"{path}: has no jobs")
-    number = {name: k for k, name in enumerate(reader.jobs)}
+    index_of = {name: k for k, name in enumerate(reader.jobs)}
     jobs = list(reader.jobs.values())
     edges = {}
     for (parent, child), line in reader.waits.items():
         for name in (parent, child):
-            if name not in number:
-                hint = nearest(name, number)
+            if name not in index_of:
+                hint = nearest(name, index_of)
                 raise TraceError(f"{path}, line {line}: job {name!r} is not defined.{hint}")
         writes, reads = reader.jobs[parent].writes, reader.jobs[child].reads
         # In the order in which they are written: sets have none.
@@ -76,11 +75,11 @@ def read_dax(path: Path) -> TimedWorkflow:
         for file, size in sizes.items():
             if math.isnan(size):
                 raise TraceError(f"{path}: job {parent!r}: size of file {file!r} is missing")
-        edges[number[parent], number[child]] = sum(sizes.values())
+        edges[index_of[parent], index_of[child]] = sum(sizes.values())
     unknown = np.zeros(len(jobs), np.int64)
     return TimedWorkflow(
         name=document_name(path),
-        function_names=tuple(number),
+        function_names=tuple(index_of),
         runtime_s=np.array([job.runtime_s for job in jobs]),
         memory_req=unknown,
         parallelism=unknown,

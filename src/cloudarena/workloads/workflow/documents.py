@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from pathlib import Path
 
 from pydantic import Field
@@ -12,11 +13,11 @@ from cloudarena.workloads.workflow.arrivals import (
     RATE,
     arrivals_not_told,
     at_once,
-    by_law,
+    by_process,
 )
 from cloudarena.workloads.workflow.source import (
     Counted,
-    Law,
+    ProcessName,
     Rate,
     Resources,
     WorkflowSource,
@@ -27,8 +28,8 @@ from cloudarena.workloads.workflow.timed import RESOURCES, TimedWorkflow, docume
 class Documents(WorkflowSource):
     """Workflows in files, each a template.
 
-    All arrive at 0, or ``workflows`` of them by a law. Memory and parallelism, where a file does
-    not tell them, are drawn by the seed.
+    All arrive at 0, or ``workflows`` of them by an arrival process. Memory and parallelism, where a
+    file does not tell them, are drawn by the seed.
     """
 
     arguments = ("paths",)
@@ -38,16 +39,16 @@ class Documents(WorkflowSource):
     resources: Resources = RESOURCES  # type: ignore[assignment]
     """Memory and parallelism, where not known: azure-like or one-core."""
     workflows: int | None = Field(None, ge=1)
-    """So many arrive, each of a file at random; without it each once, at 0."""
-    arrivals: Law = ARRIVALS  # type: ignore[assignment]
+    """How many arrive, each of a file at random; without it each once, at 0."""
+    arrivals: ProcessName = ARRIVALS  # type: ignore[assignment]
     """How they arrive: even, poisson, bursty or diurnal."""
     rate: Rate = RATE
     """Workflows that arrive in a second on average."""
 
     @staticmethod
+    @abstractmethod
     def read(path: Path) -> TimedWorkflow:
-        """Reads a document."""
-        raise NotImplementedError
+        """Reads a document as a workflow."""
 
     def mix(self, seed: int, single_core_speed: int) -> Counted:
         """Reads the files, and draws the rest."""
@@ -57,7 +58,7 @@ class Documents(WorkflowSource):
         if self.workflows is None:
             mix = at_once(made, single_core_speed)
         else:
-            law = (self.workflows, seed, self.arrivals, self.rate)
-            mix = by_law(made, *law, single_core_speed)
+            process = (self.workflows, seed, self.arrivals, self.rate)
+            mix = by_process(made, *process, single_core_speed)
         words = arrivals_not_told(self.workflows, self.arrivals, self.rate, seed)
         return Counted(mix, (*told, ("arrivals", words)))

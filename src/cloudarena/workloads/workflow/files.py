@@ -1,4 +1,4 @@
-"""The neutral form of workflows: a JSON file ``workflows.json``.
+"""The canonical format of workflows: a JSON file ``workflows.json``.
 
 ::
 
@@ -11,7 +11,7 @@
      "which": [0, 0]}
 
 Functions have computation (operations), memory_req (MB), parallelism and may have a name; edges
-are (from, to, bytes), functions by number from 0. Without ``arrivals`` each template arrives
+are (from, to, bytes), functions by index from 0. Without ``arrivals`` each template arrives
 once, at 0; without ``which`` workflows are of the templates in turn. ``single_core_speed`` is the
 speed that the computations were reckoned with; it only serves to show figures in seconds. So does
 ``not_told``: what the source of the file did not tell, by column, and where it comes from.
@@ -25,13 +25,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import written_folder
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning, SpecPath
 from cloudarena.workloads.documents import (
     member,
@@ -59,6 +57,9 @@ from cloudarena.workloads.workflow.template import (
 )
 from cloudarena.workloads.workflow.wfformat import is_instance
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 FILE = "workflows.json"
 MOST = {
     "computation": MOST_OPERATIONS,
@@ -70,7 +71,7 @@ LARGEST_SPEED = 10**15
 
 
 class WorkflowFile(WorkflowSource):
-    """Workflows in neutral form, JSON, checked, as ``cloudarena trace convert`` writes them."""
+    """Workflows in the canonical format, JSON, checked, as ``trace convert`` writes them."""
 
     aliases = ("workflows",)
     settings: ClassVar[Mapping[str, str]] = {}
@@ -83,7 +84,7 @@ class WorkflowFile(WorkflowSource):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By being JSON, and no instance of WfCommons."""
+        """Recognises JSON that is no instance of WfCommons."""
         return beginning.text.startswith(("{", "[")) and not is_instance(beginning)
 
     def mix(self, seed: int, single_core_speed: int) -> Counted:
@@ -134,52 +135,52 @@ def write_workflow_file(
         (draft / FILE).write_text(_text(mix), encoding="utf-8", newline="\n")
 
 
-def _workflow(place: str, value: Any) -> WorkflowTemplate:
+def _workflow(where: str, value: Any) -> WorkflowTemplate:
     """A workflow that has its own arrival."""
     if not isinstance(value, dict):
-        raise not_a(place, value, dict)
-    number(f"{place}.arrival", value.get("arrival", 0.0), 0, LONGEST_TIME)
-    name = place[place.rindex("[") + 1 : -1]
+        raise not_a(where, value, dict)
+    number(f"{where}.arrival", value.get("arrival", 0.0), 0, LONGEST_TIME)
+    name = where[where.rindex("[") + 1 : -1]
     others = {key: entry for key, entry in value.items() if key != "arrival"}
-    return _template(place, others, name)
+    return _template(where, others, name)
 
 
-def _template(place: str, value: Any, name: str) -> WorkflowTemplate:
-    name = member(f"{place}.", value, "name", str, default=name)
-    only_keys(place, value, TEMPLATE_KEYS)
-    functions = member(f"{place}.", value, "functions", list)
+def _template(where: str, value: Any, name: str) -> WorkflowTemplate:
+    name = member(f"{where}.", value, "name", str, default=name)
+    only_keys(where, value, TEMPLATE_KEYS)
+    functions = member(f"{where}.", value, "functions", list)
     columns: dict[str, list[int]] = {column: [] for column in MOST}
     names = []
     for k, function in enumerate(functions):
-        where = f"{place}.functions[{k}]"
-        names.append(member(f"{where}.", function, "name", str, default=str(k)))
-        only_keys(where, function, ("name", *MOST))
+        each = f"{where}.functions[{k}]"
+        names.append(member(f"{each}.", function, "name", str, default=str(k)))
+        only_keys(each, function, ("name", *MOST))
         for column, most in MOST.items():
             if column not in function:
-                raise TraceError(f"{where}.{column}: is missing")
-            columns[column].append(whole_number(f"{where}.{column}", function[column], 1, most))
+                raise TraceError(f"{each}.{column}: is missing")
+            columns[column].append(whole_number(f"{each}.{column}", function[column], 1, most))
     edges = [
-        _edge(f"{place}.edges[{k}]", edge, len(functions))
-        for k, edge in enumerate(member(f"{place}.", value, "edges", list, default=[]))
+        _edge(f"{where}.edges[{k}]", edge, len(functions))
+        for k, edge in enumerate(member(f"{where}.", value, "edges", list, default=[]))
     ]
-    return workflow_template(name, **columns, edges=edges, function_names=names, source=place)
+    return workflow_template(name, **columns, edges=edges, function_names=names, source=where)
 
 
-def _edge(place: str, edge: Any, functions: int) -> tuple[int, int, int]:
+def _edge(where: str, edge: Any, functions: int) -> tuple[int, int, int]:
     if not isinstance(edge, list) or len(edge) != 3:
-        raise TraceError(f"{place}: {edge!r} is not allowed: from, to and bytes")
-    begin, end = (whole_number(place, one, 0, functions - 1) for one in edge[:2])
-    return begin, end, whole_number(place, edge[2], 0, MOST_BYTES)
+        raise TraceError(f"{where}: {edge!r} is not allowed: from, to and bytes")
+    begin, end = (whole_number(where, one, 0, functions - 1) for one in edge[:2])
+    return begin, end, whole_number(where, edge[2], 0, MOST_BYTES)
 
 
 def _arrivals(where: str, document: dict[str, Any], templates: int) -> NDArray[np.float64]:
     if "arrivals" not in document:
         return np.zeros(templates)
     listed = member(where, document, "arrivals", list)
-    instants = [
+    arrival_times = [
         number(f"{where}arrivals[{k}]", one, 0, LONGEST_TIME) for k, one in enumerate(listed)
     ]
-    return np.array(instants, np.float64)
+    return np.array(arrival_times, np.float64)
 
 
 def _which(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.numpy import np
 from cloudarena.contract.spec import Spec
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.jobs.columns import LONGEST_TIME
-from cloudarena.workloads.workflow.arrivals import RATE, arrivals_not_told, by_law
+from cloudarena.workloads.workflow.arrivals import RATE, arrivals_not_told, by_process
 from cloudarena.workloads.workflow.columns import WorkflowMix
-from cloudarena.workloads.workflow.source import Counted, Law, Rate, WorkflowSource
+from cloudarena.workloads.workflow.source import Counted, ProcessName, Rate, WorkflowSource
 from cloudarena.workloads.workflow.template import (
     MOST_BYTES,
     MOST_MEMORY,
@@ -48,7 +48,7 @@ class TemplateSpec(Spec):
     edges: tuple[Edge, ...] = ()
 
     def template(self, name: str, where: str) -> WorkflowTemplate:
-        """The same as arrays, checked as a whole."""
+        """Returns the template as arrays, checked as a whole."""
         return workflow_template(
             self.name or name,
             [function.computation for function in self.functions],
@@ -76,8 +76,8 @@ class Inline(WorkflowSource):
     def made(self) -> list[WorkflowTemplate]:
         """The workflows as templates, checked."""
         return [
-            workflow.template(str(number), f"workload[{number}]")
-            for number, workflow in enumerate(self.workflows)
+            workflow.template(str(index), f"workload[{index}]")
+            for index, workflow in enumerate(self.workflows)
         ]
 
     def mix(self, seed: int, single_core_speed: int) -> Counted:
@@ -88,13 +88,13 @@ class Inline(WorkflowSource):
         return Counted(mix, ())
 
 
-def _list_or_law(arrivals: Any) -> str:
+def _list_or_process(arrivals: Any) -> str:
     """How arrivals are written; error messages leave words in angle brackets out."""
-    return "<list>" if isinstance(arrivals, (list, tuple)) else "<law>"
+    return "<list>" if isinstance(arrivals, (list, tuple)) else "<process>"
 
 
 class Templates(WorkflowSource):
-    """Templates written into the spec, and when they arrive: at given times or by a law.
+    """Templates written into the spec, which arrive at given times or by an arrival process.
 
     Without ``which``, each arrival is of a template that the seed draws.
     """
@@ -104,8 +104,8 @@ class Templates(WorkflowSource):
     source: Literal["templates"]
     templates: tuple[TemplateSpec, ...] = Field(min_length=1)
     arrivals: Annotated[
-        Annotated[tuple[Arrival, ...], Tag("<list>")] | Annotated[Law, Tag("<law>")],
-        Discriminator(_list_or_law),
+        Annotated[tuple[Arrival, ...], Tag("<list>")] | Annotated[ProcessName, Tag("<process>")],
+        Discriminator(_list_or_process),
     ]
     which: tuple[Annotated[int, Field(ge=0)], ...] | None = None
     workflows: int | None = Field(None, ge=1)
@@ -113,13 +113,15 @@ class Templates(WorkflowSource):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Templates:
-        by_law = isinstance(self.arrivals, str)
-        if by_law and self.workflows is None:
-            raise PydanticCustomError("not_allowed", "workflows: is required with a law")
-        if not by_law and not self.arrivals:
+        by_process = isinstance(self.arrivals, str)
+        if by_process and self.workflows is None:
+            raise PydanticCustomError(
+                "not_allowed", "workflows: is required with an arrival process"
+            )
+        if not by_process and not self.arrivals:
             raise PydanticCustomError("not_allowed", "arrivals: at least one is needed")
         if self.which is not None:
-            if by_law or len(self.which) != len(self.arrivals):
+            if by_process or len(self.which) != len(self.arrivals):
                 raise PydanticCustomError(
                     "not_allowed", "which: is not allowed: as many numbers as there are arrivals"
                 )
@@ -133,17 +135,17 @@ class Templates(WorkflowSource):
     def made(self) -> list[WorkflowTemplate]:
         """The templates, checked."""
         return [
-            template.template(str(number), f"workload.templates[{number}]")
-            for number, template in enumerate(self.templates)
+            template.template(str(index), f"workload.templates[{index}]")
+            for index, template in enumerate(self.templates)
         ]
 
     def mix(self, seed: int, single_core_speed: int) -> Counted:
-        """The templates, and their arrivals, which may be drawn by a law."""
+        """The templates, and their arrivals, which may be drawn by a process."""
         made = tuple(self.made())
         if isinstance(self.arrivals, str):
-            law = (self.workflows or 1, seed, self.arrivals, self.rate)
+            process = (self.workflows or 1, seed, self.arrivals, self.rate)
             words = arrivals_not_told(self.workflows, self.arrivals, self.rate, seed)
-            return Counted(by_law(made, *law, single_core_speed), (("arrivals", words),))
+            return Counted(by_process(made, *process, single_core_speed), (("arrivals", words),))
         which: Sequence[int] | None = self.which
         if which is None:
             which = stream(seed, "templates").integers(0, len(made), len(self.arrivals)).tolist()

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import lean
-from cloudarena.workloads.jobs.graph import task_levels
+from cloudarena.engine.dag_paths import longest_paths
 
 if TYPE_CHECKING:
     from cloudarena.workloads.workflow.columns import WorkflowWorkload
@@ -31,9 +30,10 @@ def remaining_path_s(workload: WorkflowWorkload, single_core_speed: float) -> ND
     The function's own time and the longest path through those that wait for it: the upward rank
     of HEFT (Topcuoglu et al. 2002) without transfers.
     """
-    remaining = np.zeros(len(workload.computation))
     seconds = function_seconds(workload, single_core_speed)
-    _sweep(_backwards(workload), workload.first_parent, workload.parents, seconds, remaining)
+    remaining: NDArray[np.float64] = longest_paths(
+        workload.first_parent, workload.parents, seconds, np.zeros(0)
+    )
     return remaining
 
 
@@ -42,29 +42,3 @@ def critical_path_s(workload: WorkflowWorkload, single_core_speed: float) -> NDA
     remaining = remaining_path_s(workload, single_core_speed)
     path: NDArray[np.float64] = np.maximum.reduceat(remaining, workload.first_function[:-1])
     return path
-
-
-def _backwards(workload: WorkflowWorkload) -> NDArray[np.int64]:
-    """The functions in an order in which each comes before its parents."""
-    functions = len(workload.computation)
-    child = np.repeat(np.arange(functions), np.diff(workload.first_parent))
-    if (workload.parents < child).all():
-        return np.arange(functions)[::-1].copy()
-    levels = task_levels(workload.first_parent, workload.parents)
-    return np.argsort(-levels, kind="stable")
-
-
-@lean
-def _sweep(
-    order: NDArray[np.int64],
-    first_parent: NDArray[np.int64],
-    parents: NDArray[np.int64],
-    seconds: NDArray[np.float64],
-    remaining: NDArray[np.float64],
-) -> None:
-    """Fills ``remaining``; on the way it holds the longest path after each function."""
-    for function in order:
-        remaining[function] += seconds[function]
-        for edge in range(first_parent[function], first_parent[function + 1]):
-            parent = parents[edge]
-            remaining[parent] = max(remaining[parent], remaining[function])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
@@ -19,7 +20,7 @@ from cloudarena.workloads.workflow.columns import (
 NotTold = tuple[tuple[str, str], ...]
 """What a source does not tell, and where it comes from: rows of a column and words."""
 Resources = Literal["azure-like", "one-core"]
-Law = Literal["even", "poisson", "bursty", "diurnal"]
+ProcessName = Literal["even", "poisson", "bursty", "diurnal"]
 Rate = Annotated[float, Field(gt=0)]
 SPEED = {"single_core_speed": "Operations that a core does in a second."}
 
@@ -37,9 +38,9 @@ class WorkflowSource(Source):
 
     settings: ClassVar[Mapping[str, str]] = SPEED
 
+    @abstractmethod
     def mix(self, seed: int, single_core_speed: int) -> Counted:
         """The templates and their arrivals, and what is not told of them."""
-        raise NotImplementedError
 
     def load(self, seed: int, single_core_speed: float = SINGLE_CORE_SPEED) -> WorkflowWorkload:
         """The workflows of a seed as columns."""

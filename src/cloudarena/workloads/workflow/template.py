@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from cloudarena.base.errors import TraceError
-from cloudarena.workloads.jobs.graph import circle, task_levels
+from cloudarena.base.numpy import np
+from cloudarena.engine.dag import circle, task_levels
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 MOST_OPERATIONS = 2**53
-"""Of one function: up to here whole numbers are exact as floats."""
+"""The most operations of a function: up to here whole numbers are exact as floats."""
 MOST_MEMORY = 10**9
-"""Of one function, in MB."""
+"""The most memory of one function, in MB."""
 MOST_PARALLELISM = 10**6
 MOST_BYTES = 2**53
-"""Of one edge."""
+"""The most bytes of one edge."""
 
 
 class WorkflowTemplate(NamedTuple):
@@ -61,7 +62,7 @@ def workflow_template(
         computation: the operations of each function.
         memory_req: the memory each needs to run at full speed, in MB.
         parallelism: how many cores each can use.
-        edges: rows of (from, to, bytes), functions by number, in any order.
+        edges: rows of (from, to, bytes), functions by index, in any order.
         function_names: what the functions are called; ``0``, ``1``, ... by default.
         source: what an error begins with, such as the path of the trace.
     """
@@ -143,7 +144,7 @@ def _edge_rows(where: str, edges: ArrayLike, functions: int) -> NDArray[np.int64
         (((ends < 0) | (ends > last)).any(axis=1), f"functions are from 0 to {last}"),
         (ends[:, 0] == ends[:, 1], "a function cannot wait for itself"),
         ((size < 0) | (size > MOST_BYTES), f"bytes are from 0 to {MOST_BYTES:,}"),
-        (again, "this edge stands there twice"),
+        (again, "this edge is a duplicate"),
     )
     for bad, allowed in reasons:
         if bad.any():

@@ -3,7 +3,7 @@
 ``computation = round(runtime_s * single_core_speed * parallelism)``, so that a function alone on
 enough cores takes its run time. A run time of 0, which traces round to, is one operation.
 
-What a trace does not tell comes from a named law under a seed:
+What a trace does not tell comes from a named distribution under a seed:
 
 - ``azure-like``: memory is log-normal with median 170 MB and 90th percentile 400 MB, as the
   applications of Azure Functions have (Shahrad et al., USENIX ATC 2020, section 3.4), in whole
@@ -21,12 +21,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from cloudarena.base.errors import SpecError, TraceError, check_choice
+from cloudarena.base.numpy import np
 from cloudarena.engine.streams import stream
 from cloudarena.workloads.jobs.columns import LONGEST_TIME
 from cloudarena.workloads.workflow.columns import SINGLE_CORE_SPEED
@@ -36,11 +34,19 @@ from cloudarena.workloads.workflow.template import (
     workflow_template,
 )
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    ResourceDistribution = Callable[
+        [np.random.Generator, int], tuple[NDArray[np.int64], NDArray[np.int64]]
+    ]
+    """A function from a generator and a count to memory in MB and parallelism."""
+
 MEMORY_MEDIAN, MEMORY_P90 = 170.0, 400.0
 LEAST_MEMORY, MOST_MEMORY = 16, 1536
 PARALLELISM, PARALLELISM_SHARE = (1, 2, 4), (0.7, 0.2, 0.1)
 NORMAL_P90 = 1.2815515655446004
-"""The 90th percentile of the standard normal law."""
+"""The 90th percentile of the standard normal distribution."""
 
 
 class TimedWorkflow(NamedTuple):
@@ -75,24 +81,25 @@ def _one_core(
     return np.full(functions, 128), np.ones(functions, np.int64)
 
 
-ResourceLaw = Callable[[np.random.Generator, int], tuple[NDArray[np.int64], NDArray[np.int64]]]
-"""From a generator and a number of functions to their memory in MB and their parallelism."""
 RESOURCES = "azure-like"
-RESOURCE_LAWS: dict[str, ResourceLaw] = {"azure-like": _azure_like, "one-core": _one_core}
+RESOURCE_DISTRIBUTIONS: dict[str, ResourceDistribution] = {
+    "azure-like": _azure_like,
+    "one-core": _one_core,
+}
 
 
-def resource_law(name: str) -> ResourceLaw:
-    """The law of memory and parallelism of a name."""
-    check_choice("resources", name, RESOURCE_LAWS)
-    return RESOURCE_LAWS[name]
+def resource_distribution(name: str) -> ResourceDistribution:
+    """The distribution of memory and parallelism of a name."""
+    check_choice("resources", name, RESOURCE_DISTRIBUTIONS)
+    return RESOURCE_DISTRIBUTIONS[name]
 
 
 def with_resources(timed: TimedWorkflow, seed: int, resources: str = RESOURCES) -> TimedWorkflow:
-    """The same with the memory and parallelism that a document does not tell, drawn by name."""
-    law = resource_law(resources)
+    """Returns the workflow with memory and parallelism that a document lacks, drawn by name."""
+    distribution = resource_distribution(resources)
     memory, parallelism = timed.memory_req.copy(), timed.parallelism.copy()
     for k in np.flatnonzero((memory <= 0) | (parallelism <= 0)).tolist():
-        drawn = law(stream(seed, f"resources/{timed.name}/{timed.function_names[k]}"), 1)
+        drawn = distribution(stream(seed, f"resources/{timed.name}/{timed.function_names[k]}"), 1)
         memory[k] = memory[k] if memory[k] > 0 else drawn[0][0]
         parallelism[k] = parallelism[k] if parallelism[k] > 0 else drawn[1][0]
     return timed._replace(memory_req=memory, parallelism=parallelism)
@@ -106,7 +113,9 @@ def not_told(documents: Sequence[TimedWorkflow], seed: int, resources: str) -> d
         missing = sum(int((getattr(one, column) <= 0).sum()) for one in documents)
         if missing:
             words = f"{one_core}, set" if resources == "one-core" else f"drawn under seed {seed}"
-            told[column] = f"{words} by the law {resources} for {missing:,} of {count:,} functions"
+            told[column] = (
+                f"{words} by the distribution {resources} for {missing:,} of {count:,} functions"
+            )
     if "parallelism" in told:
         told["computation"] = f"run times times the parallelism, which is {told['parallelism']}"
     return told
@@ -122,7 +131,7 @@ def template_of(
     """Makes a template of a workflow with run times; ``rng`` draws what is not known."""
     if single_core_speed < 1:
         raise SpecError(f"single_core_speed: {single_core_speed} is not allowed: at least 1")
-    memory, parallelism = resource_law(resources)(rng, len(timed.runtime_s))
+    memory, parallelism = resource_distribution(resources)(rng, len(timed.runtime_s))
     memory = np.where(timed.memory_req > 0, timed.memory_req, memory)
     parallelism = np.where(timed.parallelism > 0, timed.parallelism, parallelism)
     good = (timed.runtime_s >= 0) & (timed.runtime_s <= LONGEST_TIME)

@@ -21,9 +21,8 @@ import math
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
 from cloudarena.base.errors import TraceError, nearest
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning
 from cloudarena.workloads.documents import document_name, member, not_a, number, read_json
 from cloudarena.workloads.jobs.columns import LONGEST_TIME
@@ -65,7 +64,7 @@ class WfCommons(Documents):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """By keys that only these have."""
+        """Recognises the format by keys that only these have."""
         return is_instance(beginning)
 
     @staticmethod
@@ -107,16 +106,16 @@ def read_wfformat(path: Path) -> TimedWorkflow:
 def _tasks(where: str, specification: dict[str, Any]) -> dict[str, _Task]:
     tasks: dict[str, _Task] = {}
     for k, task in enumerate(member(where, specification, "tasks", list)):
-        place = f"{where}tasks[{k}]."
-        name = member(place, task, "id", str)
+        prefix = f"{where}tasks[{k}]."
+        name = member(prefix, task, "id", str)
         if name in tasks:
-            raise TraceError(f"{place}id: {name!r} stands there twice")
+            raise TraceError(f"{prefix}id: {name!r} is a duplicate")
         tasks[name] = _Task(
-            parents=_texts(place, task, "parents"),
-            children=_texts(place, task, "children"),
-            reads=set(_texts(place, task, "inputFiles")),
+            parents=_texts(prefix, task, "parents"),
+            children=_texts(prefix, task, "children"),
+            reads=set(_texts(prefix, task, "inputFiles")),
             # A file that is listed twice is written once.
-            writes=list(dict.fromkeys(_texts(place, task, "outputFiles"))),
+            writes=list(dict.fromkeys(_texts(prefix, task, "outputFiles"))),
         )
     if not tasks:
         raise TraceError(f"{where}tasks: has no tasks")
@@ -129,23 +128,25 @@ def _sizes(where: str, specification: dict[str, Any]) -> dict[str, float] | None
         return None
     sizes = {}
     for k, file in enumerate(member(where, specification, "files", list)):
-        place = f"{where}files[{k}]."
-        name = member(place, file, "id", str)
-        sizes[name] = number(f"{place}sizeInBytes", file.get("sizeInBytes"), 0, MOST_BYTES)
+        prefix = f"{where}files[{k}]."
+        name = member(prefix, file, "id", str)
+        sizes[name] = number(f"{prefix}sizeInBytes", file.get("sizeInBytes"), 0, MOST_BYTES)
     return sizes
 
 
 def _uses(where: str, execution: dict[str, Any]) -> dict[str, _Use]:
     uses = {}
     for k, task in enumerate(member(where, execution, "tasks", list)):
-        place = f"{where}tasks[{k}]."
-        name = member(place, task, "id", str)
+        prefix = f"{where}tasks[{k}]."
+        name = member(prefix, task, "id", str)
         runtime = task.get("runtimeInSeconds")
         cores, memory = task.get("coreCount") or 0, task.get("memoryInBytes") or 0
         uses[name] = _Use(
-            runtime_s=number(f"{place}runtimeInSeconds", runtime, 0, LONGEST_TIME),
-            memory_req=math.ceil(number(f"{place}memoryInBytes", memory, 0, MOST_BYTES) / MEGABYTE),
-            parallelism=math.ceil(number(f"{place}coreCount", cores, 0, MOST_PARALLELISM)),
+            runtime_s=number(f"{prefix}runtimeInSeconds", runtime, 0, LONGEST_TIME),
+            memory_req=math.ceil(
+                number(f"{prefix}memoryInBytes", memory, 0, MOST_BYTES) / MEGABYTE
+            ),
+            parallelism=math.ceil(number(f"{prefix}coreCount", cores, 0, MOST_PARALLELISM)),
         )
     return uses
 
@@ -153,7 +154,7 @@ def _uses(where: str, execution: dict[str, Any]) -> dict[str, _Use]:
 def _edges(
     path: Path, tasks: dict[str, _Task], sizes: dict[str, float] | None
 ) -> dict[tuple[int, int], float]:
-    """The bytes of each edge, by the numbers of its tasks."""
+    """The bytes of each edge, by the indices of its tasks."""
     at = {name: k for k, name in enumerate(tasks)}
     links = [(parent, child) for child, task in tasks.items() for parent in task.parents]
     links += [(parent, child) for parent, task in tasks.items() for child in task.children]
@@ -178,9 +179,9 @@ def _total(path: Path, task: str, files: list[str], sizes: dict[str, float] | No
     return sum(sizes[file] for file in files)
 
 
-def _texts(place: str, task: dict[str, Any], key: str) -> list[str]:
-    texts: list[str] = member(place, task, key, list, default=[])
+def _texts(prefix: str, task: dict[str, Any], key: str) -> list[str]:
+    texts: list[str] = member(prefix, task, key, list, default=[])
     for k, text in enumerate(texts):
         if not isinstance(text, str):
-            raise not_a(f"{place}{key}[{k}]", text, str)
+            raise not_a(f"{prefix}{key}[{k}]", text, str)
     return texts

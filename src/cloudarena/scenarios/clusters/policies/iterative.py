@@ -41,13 +41,15 @@ from cloudarena.scenarios.clusters.policies.model.stages import (
 )
 from cloudarena.scenarios.clusters.spec import ClustersScenario
 
-Rule = Literal["max_throughput", "knee", "random"]
+Rule = Literal["max_throughput", "knee", "min_memory", "random"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
 DESIGNS = 50_000
 """Shares that a decider looks at; of a larger space it takes a sample."""
 SAFETY_NET = 0.25
 """The least part of a sample that is drawn uniformly, and so trusts no model."""
+SLOWER = 0.1
+"""How much longer than the shortest makespan one may be by the rule of the least memory."""
 FEWEST_PROPER = 10
 """Proper replications of a selected share, however short the time."""
 
@@ -137,7 +139,7 @@ class _Iterative(ABC):
         return Plan(share, length, spent)
 
     def _length(self, decision: ClustersDecision) -> float:
-        """As long as it takes to think; by the spec where that takes no time."""
+        """The length of a stage: the time to think; by the spec where that takes no time."""
         if decision.all_arrived:
             return UNTIL_DONE
         seconds = self._cost() * decision.decide_seconds or decision.stage_s
@@ -157,16 +159,21 @@ class _Iterative(ABC):
         """The best of some shares by replications from ``first`` on, and what that cost."""
         losses = self._estimate(model, designs, first, replications)
         front = front_of(losses)
-        place = front[choose(self.rule, losses[front], model.seed)]
-        return model.shares[designs[place]], len(designs) * replications
+        if self.rule == "min_memory":
+            # The front has the shortest makespan, and the least memory for each makespan.
+            short = front[losses[front, 0] <= (1.0 + SLOWER) * losses[:, 0].min()]
+            index = short[np.argmin(losses[short, 1])]
+        else:
+            index = front[choose(self.rule, losses[front], model.seed)]
+        return model.shares[designs[index]], len(designs) * replications
 
-    def _two_looks(
+    def _two_stages(
         self, model: StageModel, rough: int, selected: int, replications: int
     ) -> tuple[Ints, int]:
-        """LOS: a rough look at all shares, a proper one at those selected."""
+        """LOS: a screening stage over all shares, a second stage for those selected."""
         designs = model.all_designs()
-        looks = self._estimate(model, designs, 0, rough)
-        best = first_in_order(looks, min(selected, len(designs)))
+        screened = self._estimate(model, designs, 0, rough)
+        best = first_in_order(screened, min(selected, len(designs)))
         shares, spent = self._best(model, best, rough, replications)
         return shares, spent + len(designs) * rough
 
@@ -226,7 +233,7 @@ class IterativeBlindPick(_Iterative):
 @POLICIES.stepped("ilos")
 @dataclass(eq=False)
 class Ilos(_Iterative):
-    """LOS, stage by stage: a rough look at every share, a proper one at the best.
+    """LOS, stage by stage: a screening stage over all shares, a second stage for the best.
 
     All are evaluated ``rough`` times and the best ``selected`` of them ``replications`` times.
     """
@@ -250,16 +257,16 @@ class Ilos(_Iterative):
         return self._looked_at * self.rough + self._few * self.replications
 
     def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
-        return self._two_looks(model, self.rough, self._few, self.replications)
+        return self._two_stages(model, self.rough, self._few, self.replications)
 
 
 @POLICIES.stepped("elos")
 @dataclass(kw_only=True, eq=False)
 class Elos(Ilos):
-    """iLOS with stages split where batches differ and merged where they are alike.
+    """The policy iLOS with stages split where batches differ and merged where they are alike.
 
     The stages of ``ilos`` are halved, up to three times, where the least alike pair of batches has
-    a likeness below ``split``; neighbours whose batches are all at least ``merge`` alike become
+    a similarity below ``split``; neighbours whose batches are all at least ``merge`` alike become
     one, at most ``cap`` stages of ``ilos`` long. By default both come from the batches: the 0.33
     quantile over random pairs, but at most ``split_floor``, and the 0.67 quantile, but at least
     ``merge_floor``. A longer stage gives more time to think: the number of rough evaluations
@@ -308,7 +315,7 @@ class Elos(Ilos):
     def _planned(
         self, decision: ClustersDecision, timeline: Timeline, limits: Thresholds, step: float
     ) -> float:
-        """Up to the next edge of stages that are laid out once, over all batches."""
+        """The time to the next edge of stages that are laid out once, over all batches."""
         if not len(self._edges):
             end = step * (math.floor(timeline.times[-1] / step) + 1)
             begins = [
@@ -338,11 +345,11 @@ class Elos(Ilos):
         """Half or twice the stage before, by the batches of that time."""
         before = self._before or step
         recent = int((timeline.times > decision.now - before).sum())
-        likeness = least_similarity(timeline.mixes[-max(recent, 2) :], self.intensity_weight)
+        similarity = least_similarity(timeline.mixes[-max(recent, 2) :], self.intensity_weight)
         length = before
-        if likeness < limits.split:
+        if similarity < limits.split:
             length = before / 2.0
-        elif likeness >= limits.merge and len(timeline.times) > 1:
+        elif similarity >= limits.merge and len(timeline.times) > 1:
             length = before * 2.0
         self._before = min(max(length, step / 8.0), self.cap * step)
         return self._before
@@ -366,8 +373,8 @@ class Elos(Ilos):
         rough = math.floor((budget - self._few * self.replications) / model.size)
         if rough >= 1:
             rough = min(rough, self.replications)
-            return self._two_looks(model, rough, self._few, self.replications)
-        # Too short for that: a single rough look, and what is left for the selected.
+            return self._two_stages(model, rough, self._few, self.replications)
+        # Too short for that: a single screening stage, and what is left for the selected.
         proper = math.floor((budget - model.size) / self._few)
         proper = min(max(proper, FEWEST_PROPER), self.replications)
-        return self._two_looks(model, 1, self._few, proper)
+        return self._two_stages(model, 1, self._few, proper)

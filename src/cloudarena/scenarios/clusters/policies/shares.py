@@ -32,18 +32,18 @@ def plain_plan(decision: ClustersDecision, shares: Ints) -> Plan:
 
 @POLICIES.stepped("equal")
 class Equal:
-    """The same number of VMs for every class; what is left over goes to the first ones."""
+    """Equal numbers of VMs for all classes; what is left over goes to the first ones."""
 
     name = "equal"
 
     def __call__(self, decision: ClustersDecision) -> Plan:
-        """Equal shares."""
+        """Returns a plan of equal shares."""
         return plain_plan(decision, by_weight(np.ones(len(decision.shares)), decision.vms))
 
 
 @POLICIES.stepped("fixed")
 class Fixed:
-    """One share from the begin to the end: ``fixed:shares=4-5-3-3-3-1-1``; equal if none is given.
+    """One share from start to end: ``fixed:shares=4-5-3-3-3-1-1``; equal if none is given.
 
     Args:
         shares: VMs of each class, a sequence or a text with hyphens between the numbers.

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.alarms import with_alarms
 from cloudarena.engine.flows import FREE_SLOTS, with_slots
+from cloudarena.engine.indexed_heap import with_entries
 from cloudarena.scenarios.faas.state import FLOW_MARGIN, NONE, REPLICA, Paths, Records, World
+
+ROOM = 64
+"""Response times for which there is more room than needed."""
 
 
 def free_list(slots: NDArray[np.void], first: int) -> NDArray[np.void]:
-    """The same with all from the first on in a list of what is free, the lowest number first."""
+    """Links all rows from the first on into a list of what is free, the lowest index first."""
     slots["next"][first:] = np.arange(first + 1, len(slots) + 1)
     slots["next"][-1] = NONE
     return slots
@@ -29,14 +32,20 @@ def empty_replica_rows(count: int) -> NDArray[np.void]:
 
 
 def with_room(world: World) -> World:
-    """The same with twice the room of whatever is nearly full."""
+    """Returns the same world with twice the room of whatever is nearly full."""
     clock, rules = world.clock[0], world.rules[0]
     margin = int(rules["most_workers"] + clock["replicas"]) + FLOW_MARGIN
+    if world.extras is not None:
+        margin += int(clock["in_system"])
+        if clock["completed"] >= len(world.responses):
+            more = 2 * len(world.responses) + ROOM
+            responses, responded = _longer(world.responses, more), _longer(world.responded, more)
+            world = world._replace(responses=responses, responded=responded)
     if clock["free_slot"] == NONE:
         old = len(world.slots)
         due = world.due._replace(
-            finishes=with_alarms(world.due.finishes, 2 * old),
-            timeouts=with_alarms(world.due.timeouts, 2 * old),
+            finishes=with_entries(world.due.finishes, 2 * old),
+            timeouts=with_entries(world.due.timeouts, 2 * old),
         )
         world = world._replace(slots=free_list(_longer(world.slots, 2 * old), old), due=due)
         clock["free_slot"] = old
@@ -45,16 +54,23 @@ def with_room(world: World) -> World:
         world = world._replace(
             replicas=free_list(_longer(world.replicas, 2 * old), old),
             members=np.concatenate((world.members, np.zeros_like(world.members)), axis=1),
-            due=world.due._replace(replicas=with_alarms(world.due.replicas, 2 * old)),
+            due=world.due._replace(replicas=with_entries(world.due.replicas, 2 * old)),
         )
         clock["free_replica"] = old
+        if world.extras is not None:
+            shown = _longer(world.extras.shown, 2 * old)
+            world = world._replace(extras=world.extras._replace(shown=shown))
     if rules["network"] and world.paths.flows.counters[FREE_SLOTS] < margin:
         world = world._replace(paths=_with_flows(world.paths, margin))
-    return world._replace(records=_with_rows(world.records, clock, rules["all_rows"], margin))
+    records = _with_rows(world.records, clock, rules["all_rows"], margin)
+    if world.extras is not None and len(world.extras.charges) < len(records.nodes):
+        charges = _longer(world.extras.charges, len(records.nodes))
+        world = world._replace(extras=world.extras._replace(charges=charges))
+    return world._replace(records=records)
 
 
 def _longer(values: Any, size: int) -> Any:
-    """The same with room for more rows."""
+    """Returns the same array with room for more rows."""
     more = np.zeros((size, *values.shape[1:]), values.dtype)
     more[: len(values)] = values
     return more
@@ -81,6 +97,8 @@ def _with_rows(records: Records, clock: Any, all_rows: bool, margin: int) -> Rec
         grown["samples"] = _longer(records.samples, size)
         if all_rows:
             grown["nodes"] = _longer(records.nodes, size)
+            grown["functions"] = _longer(records.functions, size)
+            grown["uses"] = _longer(records.uses, size)
     for name, used in (("invocations", "invocations"), ("moved", "moved")):
         rows = getattr(records, name)
         if all_rows and clock[used] + margin >= len(rows):

@@ -8,42 +8,55 @@ from typing import NamedTuple
 import numpy as np
 
 from cloudarena.engine.flows import make_flows
-from cloudarena.engine.laws import Laws, make_laws
+from cloudarena.engine.variates import Distributions, make_distributions
 from cloudarena.scenarios.faas.spec import FaasScenario
-from cloudarena.scenarios.faas.spec.devices import Devices, Topology
+from cloudarena.scenarios.faas.spec.devices import Devices
+from cloudarena.scenarios.faas.spec.topology import Topology
 from cloudarena.scenarios.faas.state import CLIENT, FLOW, HOLDER, NONE, Paths
 from cloudarena.workloads.faas import topology as faas_topology
-from cloudarena.workloads.faas.layouts import make_topology
-from cloudarena.workloads.faas.topology import Routes, find_routes
+from cloudarena.workloads.faas.layouts import (
+    InlineLink,
+    InlineNode,
+    inline_topology,
+    make_topology,
+)
+from cloudarena.workloads.faas.topology import GOODPUT, Routes, find_routes, mbit
 
 FLOWS = 256
 
 
-class Ground(NamedTuple):
+class Infrastructure(NamedTuple):
     """What a run stands on."""
 
     devices: tuple[str, ...]
     """The type of each node."""
     names: tuple[str, ...]
-    """Of the nodes, and of all other points of a topology."""
+    """The names of the nodes, and of all other points of a topology."""
     zones: tuple[str, ...]
-    """Of the nodes; empty without a topology."""
+    """The zones of the nodes; empty without a topology."""
     types: tuple[str, ...]
     """The types that there are, each once."""
     topology: faas_topology.Topology | None
+    labels: tuple[dict[str, str], ...] = ()
+    """The labels of the nodes; empty without a topology of one's own."""
 
 
-def build_ground(scenario: FaasScenario, seed: int) -> Ground:
+def build_infrastructure(scenario: FaasScenario, seed: int) -> Infrastructure:
     """The devices of a run and how they are connected."""
     chosen = seed if scenario.topology.seed is None else scenario.topology.seed
-    return _ground(scenario.devices.model_dump_json(), scenario.topology.model_dump_json(), chosen)
+    return _infrastructure(
+        scenario.devices.model_dump_json(), scenario.topology.model_dump_json(), chosen
+    )
 
 
 @lru_cache(maxsize=2)
-def _ground(devices_json: str, topology_json: str, seed: int) -> Ground:
+def _infrastructure(devices_json: str, topology_json: str, seed: int) -> Infrastructure:
     """The last ones are kept, for the next policy."""
-    devices = Devices.model_validate_json(devices_json).draw(seed)
+    given = Devices.model_validate_json(devices_json)
     spec = Topology.model_validate_json(topology_json)
+    if spec.kind == "own":
+        return _own_infrastructure(spec, given)
+    devices = given.draw(seed)
     types = tuple(sorted(set(devices)))
     if spec.kind == "none":
         counts: dict[str, int] = {}
@@ -51,18 +64,43 @@ def _ground(devices_json: str, topology_json: str, seed: int) -> Ground:
         for name in devices:
             names.append(f"{name}-{counts.get(name, 0)}")
             counts[name] = counts.get(name, 0) + 1
-        return Ground(devices, tuple(names), (), types, None)
-    topology = make_topology(spec.kind, devices, seed, spec.cells)
+        return Infrastructure(devices, tuple(names), (), types, None)
+    topology = make_topology(spec.kind, devices, seed, spec.cells, given.known)
     zones = tuple(topology.zones[zone] for zone in topology.zone)
-    return Ground(devices, topology.names, zones, types, topology)
+    return Infrastructure(devices, topology.names, zones, types, topology)
 
 
-def build_paths(scenario: FaasScenario, ground: Ground) -> tuple[Paths, Laws]:
-    """The routes of pulls, of data and of requests, and the laws of their latencies."""
-    topology = ground.topology
+def _own_infrastructure(spec: Topology, given: Devices) -> Infrastructure:
+    """Nodes and links as the spec lists them."""
+    nodes = [InlineNode(name, node.device, node.zone) for node in spec.nodes for name in node.names]
+    device = {node.name: given.known[node.device] for node in nodes if node.device is not None}
+    links = []
+    for a, b, link, latency in spec.pairs():
+        # No link carries more than the interfaces at its ends.
+        most = [device[end].nic_bytes_s * GOODPUT for end in (a, b) if end in device]
+        back = link.mbps if link.back_mbps is None else link.back_mbps
+        forth_s, back_s = (
+            min([*most, *([] if one is None else [mbit(one)])], default=None)
+            for one in (link.mbps, back)
+        )
+        links.append(InlineLink(a, b, forth_s, back_s, latency))
+    topology = inline_topology(
+        nodes, links, spec.registry_name, spec.storage_names, spec.gateway_names, given.known
+    )
+    labels = [node.labels for node in spec.nodes if node.device for _ in range(node.count)]
+    zones = tuple(topology.zones[zone] for zone in topology.zone)
+    types = tuple(sorted(set(topology.devices)))
+    return Infrastructure(topology.devices, topology.names, zones, types, topology, tuple(labels))
+
+
+def build_paths(
+    scenario: FaasScenario, infrastructure: Infrastructure
+) -> tuple[Paths, Distributions]:
+    """The routes of pulls, of data and of requests, and the distributions of their latencies."""
+    topology = infrastructure.topology
     if topology is None:
-        return _no_paths(len(ground.devices), len(scenario.functions))
-    count, buckets = len(ground.devices), len(scenario.functions)
+        return _no_paths(len(infrastructure.devices), len(scenario.functions))
+    count, buckets = len(infrastructure.devices), len(scenario.functions)
     nodes, storage = np.arange(count), topology.storage
     clients = topology.gateways if len(topology.gateways) else nodes
     # Rows: registry to all; storage to all; all to storage; clients to all; all to clients.
@@ -114,7 +152,7 @@ def build_paths(scenario: FaasScenario, ground: Ground) -> tuple[Paths, Laws]:
         registry=int(topology.registry),
         routes=routes,
     )
-    return paths, topology.laws
+    return paths, topology.distributions
 
 
 def held_by(buckets: int, holders: int, copies: int | None) -> np.ndarray:
@@ -126,7 +164,7 @@ def held_by(buckets: int, holders: int, copies: int | None) -> np.ndarray:
     return index
 
 
-def _no_paths(nodes: int, buckets: int) -> tuple[Paths, Laws]:
+def _no_paths(nodes: int, buckets: int) -> tuple[Paths, Distributions]:
     """Arrays of the right kinds for a run without a network."""
     none, begin = np.zeros(0, np.int64), np.zeros(2, np.int64)
     paths = Paths(
@@ -139,4 +177,4 @@ def _no_paths(nodes: int, buckets: int) -> tuple[Paths, Laws]:
         registry=0,
         routes=Routes(begin, none, begin, none, np.zeros(1), np.ones(1)),
     )
-    return paths, make_laws([])
+    return paths, make_distributions([])

@@ -21,16 +21,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.alarms import set_alarm
-from cloudarena.engine.compiled import inner, separate
+from cloudarena.engine.compiled import jit_call, jit_inline
 from cloudarena.engine.hashing import uniform
-from cloudarena.engine.laws import draw
+from cloudarena.engine.indexed_heap import set_time
+from cloudarena.engine.linked_list import put_first, without
+from cloudarena.engine.variates import draw, share_of
 from cloudarena.scenarios.faas.kernel.energy import invocation_energy_j, meter, set_power
+from cloudarena.scenarios.faas.kernel.own import lasts_s, own_stretch, slows_itself
 from cloudarena.scenarios.faas.state import (
+    EXECUTION,
     NONE,
     POWERED,
     SLOWING,
     WHOLE,
+    Phase,
     Record,
     RequestState,
     Resource,
@@ -38,7 +42,7 @@ from cloudarena.scenarios.faas.state import (
 )
 
 
-@inner
+@jit_inline
 def meter_function(function: Record, now: float) -> None:
     """Adds up what a function's scaler looks at, until now."""
     seconds = now - function.metered_s
@@ -49,71 +53,102 @@ def meter_function(function: Record, now: float) -> None:
         function.integrals[3] += function.cpu_asked * seconds
 
 
-@inner
+@jit_inline
 def execution_s(world: World, slot: Record, replica: Record, fit: Record) -> float:
     """How long an invocation takes alone on its node.
 
     Decided by the request and the device alone, and longer or shorter on all devices alike.
+    Where times were recorded, each request has the one of its number.
     """
-    law = fit.law
-    if replica.served == 1 and world.variants[replica.variant].cold_law != NONE:
-        law = world.variants[replica.variant].cold_law
+    distribution = fit.distribution
+    if replica.served == 1 and world.variants[replica.variant].cold_distribution != NONE:
+        distribution = world.variants[replica.variant].cold_distribution
     key = world.functions[slot.function].key
-    return draw(world.laws, law, uniform(world.rules[0].execution_key, key, slot.number))
+    share = uniform(world.rules[0].execution_key, key, slot.number)
+    share = share_of(world.distributions, distribution, slot.number, share)
+    seconds = draw(world.distributions, distribution, share)
+    return lasts_s(world, world.extras, EXECUTION, replica, seconds)
 
 
-@inner
-def begin_execution(world: World, number: int) -> None:
+@jit_call
+def count_use(world: World, index: int) -> None:
+    """Adds up what each function has used of a node until now, before the loads there change.
+
+    It is called only where that is recorded. Of a resource that is overbooked each has its part by
+    claim, so functions sum to what is used of the node.
+    """
+    node, used, now = world.nodes[index], world.records.used, world.clock[0].now
+    seconds = now - world.records.used_since[index]
+    world.records.used_since[index] = now
+    if seconds <= 0.0:
+        return
+    following = node.first_slot
+    while following != NONE:
+        slot = world.slots[following]
+        fit = world.fits[world.replicas[slot.replica].variant, node.device_type]
+        for resource in range(POWERED):
+            share = fit.claim[resource] / max(node.load[resource], WHOLE)
+            used[slot.function, resource] += share * seconds
+        following = slot.next
+    following = node.first_replica
+    while following != NONE:
+        replica = world.replicas[following]
+        share = replica.claim / max(node.load[Resource.CPU], WHOLE)
+        used[replica.function, Resource.CPU] += share * seconds
+        following = replica.next
+
+
+@jit_inline
+def begin_execution(world: World, index: int) -> None:
     """An invocation claims its share of the node and executes, from when the node is settled."""
-    clock, slot = world.clock[0], world.slots[number]
+    clock, slot = world.clock[0], world.slots[index]
     replica, function = world.replicas[slot.replica], world.functions[slot.function]
     node = world.nodes[replica.node]
     fit = world.fits[replica.variant, node.device_type]
     meter_function(function, clock.now)
     meter(node, clock)
+    if len(world.records.used) > 0:
+        count_use(world, replica.node)
     node.running += 1
     for resource in range(len(fit.claim)):
         node.load[resource] += fit.claim[resource]
     function.cpu_used += fit.claim[Resource.CPU] * node.cores
     for resource in range(POWERED):
         slot.unit_j[resource] = node.unit_j[resource]
-    slot.next, slot.before = node.first_slot, NONE
-    if slot.next != NONE:
-        world.slots[slot.next].before = number
-    node.first_slot = number
+    node.first_slot = put_first(world.slots, node.first_slot, index)
     slot.state = RequestState.EXECUTING
     slot.executed = slot.since = clock.now
     slot.left, slot.stretch = execution_s(world, slot, replica, fit), np.inf
-    clock.unsettled = replica.node
+    clock.changed_node = replica.node
 
 
-@inner
-def end_execution(world: World, number: int) -> None:
+@jit_inline
+def end_execution(world: World, index: int) -> None:
     """An invocation gives back what it claimed; its energy goes to its function."""
-    clock, slot = world.clock[0], world.slots[number]
+    clock, slot = world.clock[0], world.slots[index]
     replica, function = world.replicas[slot.replica], world.functions[slot.function]
     node = world.nodes[replica.node]
     fit = world.fits[replica.variant, node.device_type]
-    set_alarm(world.due.finishes, number, np.inf)
+    set_time(world.due.finishes, index, np.inf)
     meter_function(function, clock.now)
     meter(node, clock)
+    if len(world.records.used) > 0:
+        count_use(world, replica.node)
     node.running -= 1
     for resource in range(len(fit.claim)):
         node.load[resource] -= fit.claim[resource]
     function.cpu_used -= fit.claim[Resource.CPU] * node.cores
-    if slot.before == NONE:
-        node.first_slot = slot.next
-    else:
-        world.slots[slot.before].next = slot.next
-    if slot.next != NONE:
-        world.slots[slot.next].before = slot.before
-    slot.energy_j = invocation_energy_j(node, slot, fit)
-    function.dynamic_j += slot.energy_j
+    node.first_slot = without(world.slots, node.first_slot, index)
+    used = invocation_energy_j(node, slot, fit)
+    slot.energy_j += used
+    function.dynamic_j += used
+    node.dynamic_j += used
+    node.completed += 1
     slot.executed = clock.now - slot.executed
-    clock.unsettled = replica.node
+    clock.changed_node = replica.node
 
 
-@inner
+@jit_inline
 def set_stretches(node: Record) -> bool:
     """Finds by how much each resource of a node is overbooked; whether that has changed."""
     changed = False
@@ -125,7 +160,7 @@ def set_stretches(node: Record) -> bool:
     return changed
 
 
-@inner
+@jit_inline
 def stretch_of(node: Record, fit: Record, memory_bound: float) -> float:
     """How many times longer than alone an invocation takes on a node as it is."""
     stretch = 1.0 + memory_bound * (node.stretch[Resource.BUS] - 1.0)
@@ -135,50 +170,77 @@ def stretch_of(node: Record, fit: Record, memory_bound: float) -> float:
     return stretch
 
 
-@inner
-def settle(world: World) -> None:
+@jit_inline
+def update_node(world: World) -> None:
     """Finds the power of a node whose load has changed, and the speeds of what executes there.
 
     The work that is left of each is carried over to the speed it has from now on. Invocations that
     have just begun stand first in the list.
     """
     clock, slots, replicas = world.clock[0], world.slots, world.replicas
-    node = world.nodes[clock.unsettled]
-    clock.unsettled = NONE
+    node = world.nodes[clock.changed_node]
+    clock.changed_node = NONE
     set_power(node)
     changed = world.rules[0].contention and set_stretches(node)
-    number = node.first_slot
-    while number != NONE and (changed or slots[number].stretch == np.inf):
-        slot, variant = slots[number], replicas[slots[number].replica].variant
+    changed |= node.throttle != node.slowed or slows_itself(world.extras)
+    node.slowed = node.throttle
+    index = node.first_slot
+    while index != NONE and (changed or slots[index].stretch == np.inf):
+        slot, variant = slots[index], replicas[slots[index].replica].variant
         fit = world.fits[variant, node.device_type]
-        stretch = stretch_of(node, fit, world.variants[variant].memory_bound)
+        bound = world.variants[variant].memory_bound
+        if slows_itself(world.extras):
+            stretch = own_stretch(world.extras, node, fit, bound) * node.throttle
+        else:
+            stretch = stretch_of(node, fit, bound) * node.throttle
         if stretch != slot.stretch:
             done = (clock.now - slot.since) / slot.stretch
             slot.left = max(0.0, slot.left - done)
             slot.since = clock.now
             slot.stretch = stretch
-            set_alarm(world.due.finishes, number, clock.now + slot.left * stretch)
-        number = slot.next
+            set_time(world.due.finishes, index, clock.now + slot.left * stretch)
+        index = slot.next
 
 
-@separate
-def settle_apart(world: World) -> None:
-    """As ``settle``, for what happens less often."""
-    settle(world)
+@jit_call
+def update_node_call(world: World) -> None:
+    """Calls ``update_node``, for what happens less often."""
+    update_node(world)
 
 
-@separate
+@jit_inline
+def count_phase(function: Record, node: Record, replica: Record, now: float) -> None:
+    """Counts what the last phase of a cold start has used; the next begins. No meter is moved.
+
+    While it claims something, its node's meter of a millionth goes on; else this counts nothing.
+    """
+    unit_j = node.unit_j[Resource.CPU] + node.unit_w[Resource.CPU] * (now - node.since)
+    function.phase_j[replica.claim_phase] += replica.claim * (unit_j - replica.phase_unit_j)
+    replica.phase_unit_j = unit_j
+    if replica.state == Phase.PULLING:
+        replica.claim_phase = 0
+    else:
+        replica.claim_phase = 1 if replica.state == Phase.STARTING else 2
+
+
+@jit_call
 def claim_start(world: World, replica: Record, amount: int) -> None:
     """The cold start of a replica claims so many millionths of its node's CPU from now on."""
+    clock, node = world.clock[0], world.nodes[replica.node]
+    count_phase(world.functions[replica.function], node, replica, clock.now)
     if amount == replica.claim:
         return
-    clock, node = world.clock[0], world.nodes[replica.node]
-    if clock.unsettled not in (NONE, replica.node):
-        settle_apart(world)
+    if clock.changed_node not in (NONE, replica.node):
+        update_node_call(world)
     meter(node, clock)
+    if len(world.records.used) > 0:
+        count_use(world, replica.node)
     used = replica.claim * (node.unit_j[Resource.CPU] - replica.claim_j)
-    world.functions[replica.function].start_j += used
+    function = world.functions[replica.function]
+    function.start_j += used
+    node.start_j += used
     node.load[Resource.CPU] += amount - replica.claim
     node.starting += (amount > 0) - (replica.claim > 0)
     replica.claim, replica.claim_j = amount, node.unit_j[Resource.CPU]
-    clock.unsettled = replica.node
+    replica.phase_unit_j = replica.claim_j
+    clock.changed_node = replica.node

@@ -2,23 +2,25 @@
 
 Scheduled until the scheduler's delay has passed and its node has booted; pulling until its image is
 on the node (once for a node: replicas that want the same image wait for the same pull); starting
-for the function's ``start_s``, or a time by the law of the device; setting up until the data that
-it needs first, such as a model, has come and ``setup_s`` has passed; then it takes requests. While
-it starts and is set up it claims CPU, and so does a pull, for the first of those that wait for it.
+for the function's ``start_s``, or a time by the distribution of the device; setting up until the
+data that it needs first, such as a model, has come and ``setup_s`` has passed; then it takes
+requests. While it starts and is set up it claims CPU, and so does a pull, for the first of those
+that wait for it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.alarms import alarm_time, set_alarm
-from cloudarena.engine.compiled import inner, separate
+from cloudarena.engine.compiled import jit_call, jit_inline
 from cloudarena.engine.hashing import uniform
-from cloudarena.engine.laws import draw
+from cloudarena.engine.indexed_heap import set_time, time_of
+from cloudarena.engine.variates import draw
 from cloudarena.scenarios.faas.kernel.energy import meter, meter_base, set_base_power
 from cloudarena.scenarios.faas.kernel.execution import claim_start
+from cloudarena.scenarios.faas.kernel.own import lasts_s
 from cloudarena.scenarios.faas.kernel.replicas import drain, put_on_node, record_phase, stop
-from cloudarena.scenarios.faas.kernel.requests import look_for_work
+from cloudarena.scenarios.faas.kernel.requests import find_work
 from cloudarena.scenarios.faas.kernel.transfers import (
     ask_pull,
     end_flow,
@@ -28,6 +30,8 @@ from cloudarena.scenarios.faas.kernel.transfers import (
 )
 from cloudarena.scenarios.faas.state import (
     NONE,
+    SETUP,
+    START,
     ImageState,
     NodeState,
     Phase,
@@ -37,24 +41,24 @@ from cloudarena.scenarios.faas.state import (
 )
 
 
-@separate
+@jit_call
 def place(world: World, function: int, node: int) -> None:
     """A replica of a function is placed on a node."""
     now = world.clock[0].now
     replica = put_on_node(world, function, node)
     ready = now + world.rules[0].scheduling_s
     if world.nodes[node].state == NodeState.BOOTING:
-        ready = max(ready, alarm_time(world.due.nodes, node))
+        ready = max(ready, time_of(world.due.nodes, node))
     if ready > now:
-        set_alarm(world.due.replicas, replica, ready)
+        set_time(world.due.replicas, replica, ready)
     else:
         end_phase(world, replica)
 
 
-@separate
-def end_phase(world: World, number: int) -> None:
+@jit_call
+def end_phase(world: World, index: int) -> None:
     """The phase of a replica is over; it goes on to the first one that takes time, or is ready."""
-    replica, now = world.replicas[number], world.clock[0].now
+    replica, now = world.replicas[index], world.clock[0].now
     function = world.functions[replica.function]
     until = now
     if replica.state == Phase.SCHEDULED:
@@ -69,21 +73,21 @@ def end_phase(world: World, number: int) -> None:
     if replica.state == Phase.STARTING and until <= now:
         replica.state = Phase.SETTING_UP
         record_phase(world, replica)
-        until = set_up(world, number)
+        until = set_up(world, index)
     if replica.state == Phase.SETTING_UP and until <= now:
         replica.state = Phase.RUNNING
         record_phase(world, replica)
         claim_start(world, replica, 0)
-        replica.ready_s = now
-        world.members[replica.function, function.ready] = number
+        replica.ready_s = replica.idle_s = now
+        world.members[replica.function, function.ready] = index
         function.ready += 1
-        look_for_work(world, number)
+        find_work(world, index)
     else:
         claim_start(world, replica, cold_claim(world, replica))
-        set_alarm(world.due.replicas, number, until)
+        set_time(world.due.replicas, index, until)
 
 
-@inner
+@jit_inline
 def cold_claim(world: World, replica: Record) -> int:
     """The CPU that a replica claims in its phase, in millionths."""
     claims = world.fits[replica.variant, world.nodes[replica.node].device_type].cold_claim
@@ -92,36 +96,50 @@ def cold_claim(world: World, replica: Record) -> int:
     return claims[1] if replica.state == Phase.STARTING else claims[2]
 
 
-@inner
+@jit_inline
 def start_s(world: World, replica: Record) -> float:
     """How long the container of a replica takes to start.
 
     By the order of replicas of its function and the device alone, so policies draw the same.
     """
     function = world.functions[replica.function]
-    if not np.isnan(function.start_s):
-        return function.start_s
-    law = world.fits[replica.variant, world.nodes[replica.node].device_type].start_law
-    share = uniform(world.rules[0].start_key, function.key, replica.order)
-    return draw(world.laws, law, share)
+    seconds = function.start_s
+    if np.isnan(seconds):
+        device = world.nodes[replica.node].device_type
+        distribution = world.fits[replica.variant, device].start_distribution
+        share = uniform(world.rules[0].start_key, function.key, replica.order)
+        seconds = draw(world.distributions, distribution, share)
+    return lasts_s(world, world.extras, START, replica, seconds)
 
 
-@inner
-def set_up(world: World, number: int) -> float:
+@jit_call
+def setup_s(world: World, replica: Record) -> float:
+    """How long a replica that has its data takes to be ready, drawn as its start is."""
+    function = world.functions[replica.function]
+    fit = world.fits[replica.variant, world.nodes[replica.node].device_type]
+    seconds = function.setup_s
+    if fit.setup_distribution != NONE:
+        share = uniform(world.rules[0].setup_key, function.key, replica.order)
+        seconds = draw(world.distributions, fit.setup_distribution, share)
+    return lasts_s(world, world.extras, SETUP, replica, seconds)
+
+
+@jit_inline
+def set_up(world: World, index: int) -> float:
     """A replica begins to fetch what it needs first, or is set up at once; returns until when.
 
     Infinity with a network: then it goes on when its flow has got there.
     """
-    replica, now = world.replicas[number], world.clock[0].now
+    replica, now = world.replicas[index], world.clock[0].now
     amount = world.variants[replica.variant].setup_bytes
-    seconds = transfer_s(world, Transfer.SETUP, number, replica.function, replica.node, amount)
+    seconds = transfer_s(world, Transfer.SETUP, index, replica.function, replica.node, amount)
     if seconds == 0.0:
-        return now + world.functions[replica.function].setup_s
+        return now + setup_s(world, replica)
     replica.fetching, replica.fetching_s = seconds < np.inf, now
     return now + seconds
 
 
-@inner
+@jit_inline
 def pull(world: World, replica: Record) -> float:
     """A replica pulls its image, or waits for a pull that has begun; returns until when.
 
@@ -136,8 +154,8 @@ def pull(world: World, replica: Record) -> float:
     return world.clock[0].now
 
 
-@separate
-def pulled(world: World, node: int, variant: int) -> None:
+@jit_call
+def image_pulled(world: World, node: int, variant: int) -> None:
     """An image has got to a node: all that waited for it there start, the oldest first."""
     image = world.variants[variant].image
     end_pull(world, node, image, True)
@@ -148,58 +166,58 @@ def pulled(world: World, node: int, variant: int) -> None:
         end_phase(world, oldest)
 
 
-@separate
+@jit_call
 def first_waiting(world: World, node: int, image: int, but: int) -> int:
     """The oldest replica on a node, but for one, that waits for an image; NONE."""
-    oldest, number = NONE, world.nodes[node].first_replica
-    while number != NONE:
-        replica = world.replicas[number]
+    oldest, index = NONE, world.nodes[node].first_replica
+    while index != NONE:
+        replica = world.replicas[index]
         waits = replica.state == Phase.PULLING and world.variants[replica.variant].image == image
-        if waits and number != but:
-            oldest = number  # the newest stand first in the list
-        number = replica.next
+        if waits and index != but:
+            oldest = index  # the newest stand first in the list
+        index = replica.next
     return oldest
 
 
-@separate
-def fetched(world: World, number: int) -> None:
+@jit_call
+def setup_fetched(world: World, index: int) -> None:
     """The data that a replica needs first has come."""
-    replica = world.replicas[number]
+    replica = world.replicas[index]
     replica.flow, replica.fetching = NONE, False
-    seconds = world.functions[replica.function].setup_s
+    seconds = setup_s(world, replica)
     if seconds > 0.0:
-        set_alarm(world.due.replicas, number, world.clock[0].now + seconds)
+        set_time(world.due.replicas, index, world.clock[0].now + seconds)
     else:
-        end_phase(world, number)
+        end_phase(world, index)
 
 
-@separate
-def alarm_of_replica(world: World, number: int) -> None:
+@jit_call
+def replica_due(world: World, index: int) -> None:
     """The phase of a replica is over, or it has been idle for too long."""
-    replica = world.replicas[number]
-    set_alarm(world.due.replicas, number, np.inf)
+    replica = world.replicas[index]
+    set_time(world.due.replicas, index, np.inf)
     if replica.state == Phase.RUNNING:
-        expire(world, number)
+        expire(world, index)
     elif replica.fetching:
         end_transfer(world, replica.node, replica.function, replica.fetching_s)
-        fetched(world, number)
+        setup_fetched(world, index)
     else:
-        end_phase(world, number)
+        end_phase(world, index)
 
 
-@inner
-def expire(world: World, number: int) -> None:
+@jit_inline
+def expire(world: World, index: int) -> None:
     """A replica that has been idle for too long ends, unless its function has the fewest."""
-    function = world.functions[world.replicas[number].function]
-    if function.placed > function.minimum:
-        stop(world, number)
+    function = world.functions[world.replicas[index].function]
+    if function.placed > function.floor:
+        stop(world, index)
         function.wanted = function.placed
 
 
-@separate
-def remove_replica(world: World, number: int) -> None:
+@jit_call
+def remove_replica(world: World, index: int) -> None:
     """Drains a replica; what it was still fetching is given up."""
-    replica = world.replicas[number]
+    replica = world.replicas[index]
     if replica.flow != NONE:
         end_flow(world, replica.flow)
         replica.flow = NONE
@@ -207,17 +225,17 @@ def remove_replica(world: World, number: int) -> None:
         end_transfer(world, replica.node, replica.function, replica.fetching_s)
         replica.fetching = False
     if replica.pulls:
-        hand_over_pull(world, number)
-    drain(world, number)
+        hand_over_pull(world, index)
+    drain(world, index)
 
 
-@separate
-def hand_over_pull(world: World, number: int) -> None:
+@jit_call
+def hand_over_pull(world: World, index: int) -> None:
     """The pull of a replica that ends goes on for the oldest that waits for it, or is given up."""
-    replica = world.replicas[number]
+    replica = world.replicas[index]
     image = world.variants[replica.variant].image
     replica.pulls = False
-    heir = first_waiting(world, replica.node, image, number)
+    heir = first_waiting(world, replica.node, image, index)
     if heir == NONE:
         end_pull(world, replica.node, image, False)
     else:
@@ -226,17 +244,17 @@ def hand_over_pull(world: World, number: int) -> None:
         claim_start(world, world.replicas[heir], cold_claim(world, world.replicas[heir]))
 
 
-@separate
-def alarm_of_node(world: World, number: int) -> None:
+@jit_call
+def node_due(world: World, index: int) -> None:
     """A node has booted, or is switched off."""
-    node, clock = world.nodes[number], world.clock[0]
-    set_alarm(world.due.nodes, number, np.inf)
+    node, clock = world.nodes[index], world.clock[0]
+    set_time(world.due.nodes, index, np.inf)
     meter(node, clock)
     meter_base(node, clock)
     if node.state == NodeState.BOOTING:
         node.state = NodeState.ON
         if node.replicas == 0:
-            set_alarm(world.due.nodes, number, clock.now + world.rules[0].off_after_s)
+            set_time(world.due.nodes, index, clock.now + world.rules[0].off_after_s)
     else:
         node.state = NodeState.OFF
     set_base_power(node)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.alarms import set_alarm
-from cloudarena.engine.compiled import inner, separate
+from cloudarena.engine.compiled import jit_call, jit_inline
+from cloudarena.engine.indexed_heap import set_time
+from cloudarena.engine.linked_list import put_first, without
 from cloudarena.scenarios.faas.kernel.energy import meter, meter_base, set_base_power
 from cloudarena.scenarios.faas.kernel.execution import claim_start, meter_function
 from cloudarena.scenarios.faas.state import NONE, NodeState, Phase, Record, World
 
 
-@separate
+@jit_call
 def record_phase(world: World, replica: Record) -> None:
     """Keeps that a replica is in another phase from now on."""
     if not world.rules[0].rows:
@@ -33,7 +34,7 @@ def record_phase(world: World, replica: Record) -> None:
         row.stopped = now
 
 
-@inner
+@jit_inline
 def hold_resources(node: Record, variant: Record, sign: int) -> None:
     """A replica takes, or gives back, what it asks for."""
     node.free_cpu -= sign * variant.cpu
@@ -41,7 +42,7 @@ def hold_resources(node: Record, variant: Record, sign: int) -> None:
     node.free_accelerator_memory -= sign * variant.accelerator_memory
 
 
-@inner
+@jit_inline
 def count_replicas(clock: Record, change: int) -> None:
     """Adds up how many replicas there are, and changes their number."""
     clock.replicas_s += clock.replicas * (clock.now - clock.replicas_until_s)
@@ -49,97 +50,99 @@ def count_replicas(clock: Record, change: int) -> None:
     clock.replicas += change
 
 
-@separate
-def put_on_node(world: World, which: int, place: int) -> int:
+@jit_call
+def put_on_node(world: World, which: int, node_index: int) -> int:
     """A new replica of a function, scheduled onto a node; returns its slot."""
-    clock, function, node = world.clock[0], world.functions[which], world.nodes[place]
-    variant, number = world.variants[node.variant], clock.free_replica
-    replica = world.replicas[number]
+    clock, function, node = world.clock[0], world.functions[which], world.nodes[node_index]
+    variant, index = world.variants[node.variant], clock.free_replica
+    replica = world.replicas[index]
     clock.free_replica = replica.next
     meter(node, clock)
     meter_base(node, clock)
     meter_function(function, clock.now)
     hold_resources(node, variant, 1)
     function.placed += 1
+    if world.rules[0].neighbours:  # somebody may have waited for this one
+        for other in range(len(world.functions)):
+            world.blocked[other] = False
     function.cpu_asked += variant.cpu
     replica.number, replica.order = clock.placed, function.begun
     function.begun += 1
     clock.placed += 1
     count_replicas(clock, 1)
-    replica.function, replica.variant, replica.node = which, node.variant, place
+    replica.function, replica.variant, replica.node = which, node.variant, node_index
     replica.busy = replica.queued = replica.coming = replica.served = 0
     replica.first = replica.last = replica.flow = NONE
     replica.fetching = replica.pulls = False
     replica.claim, replica.claim_j = 0, 0.0
     replica.since, replica.share_j = clock.now, node.share_j
-    replica.next, replica.before = node.first_replica, NONE
-    if replica.next != NONE:
-        world.replicas[replica.next].before = number
-    node.first_replica = number
+    replica.placed_s, replica.idle_s = clock.now, np.nan
+    function.ahead = 0
+    node.first_replica = put_first(world.replicas, node.first_replica, index)
     if node.replicas == 0 and node.state == NodeState.ON:
-        set_alarm(world.due.nodes, place, np.inf)
+        set_time(world.due.nodes, node_index, np.inf)
     node.replicas += 1
     node.hosted += 1
     if node.state == NodeState.OFF:
         node.state = NodeState.BOOTING
         node.boots += 1
-        set_alarm(world.due.nodes, place, clock.now + node.boot_s)
+        set_time(world.due.nodes, node_index, clock.now + node.boot_s)
     set_base_power(node)
     if world.rules[0].rows:
         row = world.records.replicas[replica.number]
-        row.function, row.variant, row.node = which, node.variant, place
+        row.function, row.variant, row.node = which, node.variant, node_index
     replica.state = Phase.SCHEDULED
     record_phase(world, replica)
-    return number
+    return index
 
 
-@separate
-def take_out(world: World, number: int) -> None:
+@jit_call
+def take_out(world: World, index: int) -> None:
     """A ready replica takes no more requests."""
-    which = world.replicas[number].function
+    which = world.replicas[index].function
     function, members = world.functions[which], world.members[which]
-    place = 0
-    while members[place] != number:
-        place += 1
+    position = 0
+    while members[position] != index:
+        position += 1
     function.ready -= 1
-    for k in range(place, function.ready):
+    for k in range(position, function.ready):
         members[k] = members[k + 1]
-    if function.turn > place:
+    if function.turn > position:
         function.turn -= 1
 
 
-@separate
-def stop(world: World, number: int) -> None:
+@jit_call
+def stop(world: World, index: int) -> None:
     """A replica ends, and gives back what it held. It has no requests."""
-    clock, replica = world.clock[0], world.replicas[number]
+    clock, replica = world.clock[0], world.replicas[index]
     function, node = world.functions[replica.function], world.nodes[replica.node]
     variant = world.variants[replica.variant]
     if replica.state == Phase.RUNNING:
-        take_out(world, number)
+        take_out(world, index)
     if replica.state != Phase.DRAINING:
         function.placed -= 1
+        world.lacking[replica.function] = True
     claim_start(world, replica, 0)
     meter(node, clock)
     meter_base(node, clock)
     meter_function(function, clock.now)
     hold_resources(node, variant, -1)
     function.cpu_asked -= variant.cpu
-    if replica.before == NONE:
-        node.first_replica = replica.next
-    else:
-        world.replicas[replica.before].next = replica.next
-    if replica.next != NONE:
-        world.replicas[replica.next].before = replica.before
+    node.first_replica = without(world.replicas, node.first_replica, index)
     seconds, idle = clock.now - replica.since, node.share_j - replica.share_j
     function.replica_s += seconds
     function.memory_s += variant.memory * seconds
+    if not np.isnan(replica.idle_s):
+        function.wasted_s += variant.memory * (clock.now - replica.idle_s)
+    if function.placed == 0:
+        function.uses = 0
     function.idle_j += idle
     node.replicas -= 1
     count_replicas(clock, -1)
     if node.replicas == 0 and node.state == NodeState.ON:
-        set_alarm(world.due.nodes, replica.node, clock.now + world.rules[0].off_after_s)
+        set_time(world.due.nodes, replica.node, clock.now + world.rules[0].off_after_s)
     set_base_power(node)
-    set_alarm(world.due.replicas, number, np.inf)
+    set_time(world.due.replicas, index, np.inf)
     replica.state = Phase.STOPPED
     record_phase(world, replica)
     if world.rules[0].rows:
@@ -147,37 +150,38 @@ def stop(world: World, number: int) -> None:
         row.served, row.idle = replica.served, idle
     replica.state = Phase.FREE
     replica.next = clock.free_replica
-    clock.free_replica = number
+    clock.free_replica = index
     for other in range(len(world.functions)):
-        world.functions[other].blocked = False
-    clock.looks = True
+        world.blocked[other] = False
+    clock.may_place = True
 
 
-@separate
-def drain(world: World, number: int) -> None:
+@jit_call
+def drain(world: World, index: int) -> None:
     """A replica finishes what it holds and ends; one that is not ready ends at once."""
-    replica = world.replicas[number]
+    replica = world.replicas[index]
     if replica.state != Phase.RUNNING or replica.busy + replica.queued + replica.coming == 0:
-        stop(world, number)
+        stop(world, index)
         return
-    take_out(world, number)
+    take_out(world, index)
     world.functions[replica.function].placed -= 1
-    set_alarm(world.due.replicas, number, np.inf)
+    world.lacking[replica.function] = True
+    set_time(world.due.replicas, index, np.inf)
     replica.state = Phase.DRAINING
     record_phase(world, replica)
 
 
-@separate
+@jit_call
 def least_needed(world: World, function: int) -> int:
     """The replica to drain: the newest that is not ready, else the newest."""
     newest, best = NONE, -1
-    for number in range(len(world.replicas)):
-        replica = world.replicas[number]
+    for index in range(len(world.replicas)):
+        replica = world.replicas[index]
         if replica.state in (Phase.FREE, Phase.DRAINING) or replica.function != function:
             continue
         rank = replica.number
         if replica.state != Phase.RUNNING:
             rank += 1 << 60
         if rank > best:
-            newest, best = number, rank
+            newest, best = index, rank
     return newest

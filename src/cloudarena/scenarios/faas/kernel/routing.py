@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from cloudarena.engine.compiled import inner, separate
+from cloudarena.engine.compiled import jit_call, jit_inline
 from cloudarena.engine.hashing import uniform
+from cloudarena.scenarios.faas.kernel.own import own_route
 from cloudarena.scenarios.faas.kernel.transfers import client_of
 from cloudarena.scenarios.faas.state import NONE, Record, Router, World
 
 
-@inner
+@jit_inline
 def work_of(replica: Record) -> int:
     """How many requests a replica has or is about to have."""
     return replica.busy + replica.queued + replica.coming
 
 
-@inner
+@jit_inline
 def least_loaded(world: World, function: int) -> int:
     """The ready replica with the fewest requests; of several the oldest."""
     best, least = NONE, 0
@@ -28,11 +29,11 @@ def least_loaded(world: World, function: int) -> int:
     return best
 
 
-@separate
-def nearest(world: World, function: int, number: int) -> int:
+@jit_call
+def nearest(world: World, function: int, index: int) -> int:
     """The ready replica nearest to where a request comes from; of several the least loaded."""
     key = world.functions[function].key
-    client = client_of(world.paths, world.rules[0].origin_key, key, number)
+    client = client_of(world.paths, world.rules[0].origin_key, key, index)
     best, least, shortest = NONE, 0, 0.0
     for k in range(world.functions[function].ready):
         replica = world.members[function, k]
@@ -43,7 +44,7 @@ def nearest(world: World, function: int, number: int) -> int:
     return best
 
 
-@inner
+@jit_inline
 def newest_free(world: World, function: int) -> int:
     """The ready replica that came last of those with a free worker; NONE if there is none."""
     workers = world.functions[function].workers
@@ -55,21 +56,23 @@ def newest_free(world: World, function: int) -> int:
     return best
 
 
-@inner
-def route(world: World, function: int, number: int) -> int:
+@jit_inline
+def route(world: World, function: int, index: int) -> int:
     """The ready replica that takes a request. There is at least one."""
     router, ready = world.rules[0].router, world.functions[function].ready
     if router == Router.LOCALITY:
-        return nearest(world, function, number)
+        return nearest(world, function, index)
     if router == Router.RANDOM:
         key = world.functions[function].key
-        place = int(uniform(world.rules[0].router_key, key, number) * ready)
-        return world.members[function, place]
+        position = int(uniform(world.rules[0].router_key, key, index) * ready)
+        return world.members[function, position]
+    if router == Router.OWN:
+        return own_route(world, world.extras, function, index)
     free = newest_free(world, function) if router == Router.NEWEST else NONE
     if free != NONE:
         return free
     if router in (Router.LEAST_LOADED, Router.NEWEST):
         return least_loaded(world, function)
-    place = world.functions[function].turn % ready
-    world.functions[function].turn = place + 1
-    return world.members[function, place]
+    position = world.functions[function].turn % ready
+    world.functions[function].turn = position + 1
+    return world.members[function, position]

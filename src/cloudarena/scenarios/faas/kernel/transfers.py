@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.compiled import inlined, inner, separate
-from cloudarena.engine.flows import join, leave, left_of
+from cloudarena.engine.compiled import jit_call, jit_inline, jit_inline_entry
 from cloudarena.engine.hashing import scramble, uniform
+from cloudarena.engine.max_min import join, leave, left_of
 from cloudarena.scenarios.faas.kernel.energy import meter_transfers, pass_time
 from cloudarena.scenarios.faas.state import (
     NONE,
@@ -25,7 +25,7 @@ from cloudarena.scenarios.faas.state import (
 from cloudarena.workloads.faas.topology import draw_latency
 
 
-@inner
+@jit_inline
 def ask_flow(
     world: World,
     purpose: int,
@@ -45,7 +45,7 @@ def ask_flow(
     row.route, row.bytes, row.metered = route, amount, 0.0
 
 
-@separate
+@jit_call
 def begin_flows(world: World) -> None:
     """The flows that an event has asked for begin."""
     clock, paths = world.clock[0], world.paths
@@ -62,7 +62,7 @@ def begin_flows(world: World) -> None:
     clock.asked = 0
 
 
-@inner
+@jit_inline
 def count_bytes(world: World, what: Record, moved: float) -> None:
     """Adds the energy of the bytes that a flow has moved since they were counted last."""
     amount, row = moved - what.metered, world.carbon[world.clock[0].carbon_row]
@@ -76,11 +76,11 @@ def count_bytes(world: World, what: Record, moved: float) -> None:
             energy = amount * node.byte_j
             node.energy_j += energy
             node.network_j += energy
-            node.carbon_g += energy * row.g_per_j
+            node.carbon_g += energy * row.g_per_j[node.grid]
             world.functions[what.function].network_j += energy
 
 
-@separate
+@jit_call
 def count_flows(world: World) -> None:
     """Adds the energy of what all flows have moved until now."""
     paths, now = world.paths, world.clock[0].now
@@ -90,7 +90,7 @@ def count_flows(world: World) -> None:
             count_bytes(world, what, what.bytes - left_of(paths.flows, flow, now))
 
 
-@separate
+@jit_call
 def change_carbon(world: World) -> None:
     """The grid's intensity changes: what flows have moved until now counts with the one before."""
     clock, carbon = world.clock[0], world.carbon
@@ -101,24 +101,24 @@ def change_carbon(world: World) -> None:
     clock.next_carbon = carbon[row].begin if row < len(carbon) else np.inf
 
 
-@separate
-def begin_transfer(world: World, number: int) -> None:
-    """Without a topology: a transfer to or from a node begins."""
-    node = world.nodes[number]
+@jit_call
+def begin_transfer(world: World, index: int) -> None:
+    """Begins a transfer to or from a node, without a topology."""
+    node = world.nodes[index]
     meter_transfers(node, world.clock[0])
     node.transfers += 1
 
 
-@separate
-def end_transfer(world: World, number: int, function: int, since: float) -> None:
-    """Without a topology: a transfer for a function ends, or is given up."""
-    node, clock = world.nodes[number], world.clock[0]
+@jit_call
+def end_transfer(world: World, index: int, function: int, since: float) -> None:
+    """Ends a transfer for a function, or gives it up, without a topology."""
+    node, clock = world.nodes[index], world.clock[0]
     meter_transfers(node, clock)
     node.transfers -= 1
     world.functions[function].network_j += (clock.now - since) * node.transfer_w
 
 
-@separate
+@jit_call
 def end_flow(world: World, flow: int) -> None:
     """Ends a flow, and records it if it has got there."""
     clock, what = world.clock[0], world.paths.purposes[flow]
@@ -134,34 +134,34 @@ def end_flow(world: World, flow: int) -> None:
     row.function = NONE if what.purpose == Transfer.PULL else what.function
 
 
-@inner
-def ask_pull(world: World, number: int, variant: int, function: int) -> None:
+@jit_inline
+def ask_pull(world: World, index: int, variant: int, function: int) -> None:
     """Starts to pull an image that is neither on a node nor on its way there."""
-    node, rules, now = world.nodes[number], world.rules[0], world.clock[0].now
-    image = world.images[number, world.variants[variant].image]
+    node, rules, now = world.nodes[index], world.rules[0], world.clock[0].now
+    image = world.images[index, world.variants[variant].image]
     amount = world.fits[variant, node.device_type].image_bytes
     image.state, image.since, image.function = ImageState.ON_ITS_WAY, now, function
     if rules.network:
         image.time, registry = np.inf, world.paths.registry
-        ask_flow(world, Transfer.PULL, variant, function, number, registry, node.pull, amount)
+        ask_flow(world, Transfer.PULL, variant, function, index, registry, node.pull, amount)
     else:
         image.time = now + amount / rules.bandwidth
-        begin_transfer(world, number)
+        begin_transfer(world, index)
 
 
-@separate
-def end_pull(world: World, number: int, which: int, is_there: bool) -> None:
+@jit_call
+def end_pull(world: World, index: int, which: int, is_there: bool) -> None:
     """An image has got to a node, or nobody waits for it any more and its pull is given up."""
-    image = world.images[number, which]
+    image = world.images[index, which]
     if image.state == ImageState.ON_ITS_WAY:
         image.state = ImageState.THERE if is_there else ImageState.ABSENT
         if not world.rules[0].network:
-            end_transfer(world, number, image.function, image.since)
+            end_transfer(world, index, image.function, image.since)
         elif not is_there:
             end_flow(world, image.flow)
 
 
-@separate
+@jit_call
 def transfer_s(
     world: World, purpose: int, owner: int, function: int, node: int, amount: float
 ) -> float:
@@ -180,22 +180,22 @@ def transfer_s(
     return np.inf
 
 
-@inner
-def client_of(paths: Paths, key: np.uint64, function: int, number: int) -> int:
+@jit_inline
+def client_of(paths: Paths, key: np.uint64, function: int, index: int) -> int:
     """Where a request comes from; ``function`` is the key of its name."""
-    return int(uniform(key, function, number) * len(paths.points))
+    return int(uniform(key, function, index) * len(paths.points))
 
 
-@inlined
+@jit_inline_entry
 def latency_key(key: np.uint64, function: int) -> np.uint64:
     """The key of the latencies of a function's messages; ``function`` is the key of its name."""
     return scramble(key + np.uint64(function))
 
 
-@separate
-def latency_s(world: World, number: int) -> float:
+@jit_call
+def latency_s(world: World, index: int) -> float:
     """How long the first byte of a request, or of its response, takes."""
-    slot, rules, paths = world.slots[number], world.rules[0], world.paths
+    slot, rules, paths = world.slots[index], world.rules[0], world.paths
     name = world.functions[slot.function].key
     client = client_of(paths, rules.origin_key, name, slot.number)
     both = paths.clients[client, slot.node]
@@ -203,13 +203,13 @@ def latency_s(world: World, number: int) -> float:
     if slot.state == RequestState.RESPONDING:
         route, message = both.answer, message + 1
     key = latency_key(rules.latency_key, name)
-    return draw_latency(world.laws, paths.routes, route, key, message)
+    return draw_latency(world.distributions, paths.routes, route, key, message)
 
 
-@separate
-def ask_message(world: World, number: int) -> None:
+@jit_call
+def ask_message(world: World, index: int) -> None:
     """Starts to send a request, or its response."""
-    slot, paths = world.slots[number], world.paths
+    slot, paths = world.slots[index], world.paths
     node, function = slot.node, world.functions[slot.function]
     client = client_of(paths, world.rules[0].origin_key, function.key, slot.number)
     both = paths.clients[client, node]
@@ -217,4 +217,4 @@ def ask_message(world: World, number: int) -> None:
     if slot.state == RequestState.RESPONDING:
         purpose, route, amount = Transfer.RESPONSE, both.answer, function.response_bytes
     point = paths.points[client]
-    ask_flow(world, purpose, number, slot.function, node, point, route, amount)
+    ask_flow(world, purpose, index, slot.function, node, point, route, amount)

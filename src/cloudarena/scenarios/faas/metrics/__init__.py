@@ -11,13 +11,24 @@ from numpy.typing import NDArray
 from cloudarena.base.measures import ratio
 from cloudarena.contract.metric import metric, shared
 from cloudarena.engine.power import JOULES_PER_KWH
+from cloudarena.scenarios.faas.metrics import holding
+from cloudarena.scenarios.faas.metrics.counting import (
+    arrived_by_function,
+    calls_to_come,
+    completed_by_function,
+    counted_s,
+)
 from cloudarena.scenarios.faas.metrics.energies import (
+    grid_energy_j,
     node_carbon_g,
     node_energy_j,
+    node_used_s,
+    peak_w,
     replica_seconds,
+    wasted_memory,
 )
 from cloudarena.scenarios.faas.metrics.responses import ResponseTimes
-from cloudarena.scenarios.faas.state import Outcome, RequestState, World
+from cloudarena.scenarios.faas.state import LOST, Outcome, RequestState, World
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.run import FaasRun
@@ -34,7 +45,7 @@ def unanswered_s(world: World, function: int | None = None) -> NDArray[np.float6
 
 def _arrived(run: FaasRun) -> int:
     """The requests that came."""
-    return int(run.world.functions["arrived"].sum())
+    return int(arrived_by_function(run.world).sum())
 
 
 def _ended(run: FaasRun, outcome: Outcome) -> int:
@@ -42,14 +53,30 @@ def _ended(run: FaasRun, outcome: Outcome) -> int:
     return int(run.world.functions["outcomes"][:, outcome].sum())
 
 
+def _completed(run: FaasRun) -> int:
+    """The requests that were answered, without those of the warm-up."""
+    return _ended(run, Outcome.COMPLETED) - int(run.world.functions["late"].sum())
+
+
+def _uncalled(run: FaasRun) -> int:
+    """The requests that never came since those that call them were lost."""
+    return int(run.world.functions["uncalled"].sum())
+
+
 def _lost(run: FaasRun) -> int:
     """The requests that will never have an answer."""
-    return _ended(run, Outcome.REJECTED) + _ended(run, Outcome.TIMED_OUT)
+    return sum(_ended(run, outcome) for outcome in LOST) + _uncalled(run)
 
 
 def _unserved(run: FaasRun) -> int:
     """The requests that have no answer."""
-    return _lost(run) + int(run.world.clock[0]["in_system"])
+    return _lost(run) + int(run.world.clock[0]["in_system"]) + calls_to_come(run.world)
+
+
+def _missed(run: FaasRun) -> int:
+    """Requests of the warm-up that were lost, where batteries keep what that saved."""
+    supplied = run.world.extras is not None and len(run.world.extras.supplies) > 0
+    return int(run.world.functions["missed"].sum()) if supplied else 0
 
 
 def _lost_s(run: FaasRun) -> NDArray[np.float64]:
@@ -71,7 +98,7 @@ def _response_times(run: FaasRun) -> ResponseTimes:
 
 @shared
 def _earned_times(run: FaasRun) -> ResponseTimes:
-    """The same to a reward, which counts all requests."""
+    """The response times of a reward, which counts all requests."""
     return _times(run, np.concatenate((unanswered_s(run.world), _lost_s(run))))
 
 
@@ -96,19 +123,76 @@ def _nodes_used(run: FaasRun) -> int:
     return int((run.world.nodes["hosted"] > 0).sum())
 
 
+@shared
+def _hourly_usd(run: FaasRun) -> NDArray[np.float64]:
+    """What an hour of each node costs; NaN where it has no price and its energy is paid for."""
+    prices = run.scenario.prices.device_hour_usd
+    return np.array([prices.get(name, math.nan) for name in run.infrastructure.devices])
+
+
+def _energy_usd(run: FaasRun, joules: NDArray[np.float64]) -> float:
+    """The price of the energy of nodes that are not paid for by the hour."""
+    hourly, kwh_usd = _hourly_usd(run), run.scenario.prices.kwh_usd
+    return float(joules[np.isnan(hourly)].sum()) / JOULES_PER_KWH * kwh_usd
+
+
+def _devices_usd(run: FaasRun, seconds: NDArray[np.float64]) -> float:
+    """The price of hours of nodes."""
+    return float(np.nansum(_hourly_usd(run) * seconds)) / 3600.0
+
+
 def _cost_usd(run: FaasRun) -> float:
-    """What energy, requests and memory have cost."""
+    """What devices, energy, requests, memory, carbon and broken promises have cost."""
     prices = run.scenario.prices
-    energy = _energy_j(run) / JOULES_PER_KWH * prices.kwh_usd
+    energy = (
+        _energy_usd(run, grid_energy_j(run.world))
+        if prices.device_hour_usd
+        else float(grid_energy_j(run.world).sum()) / JOULES_PER_KWH * prices.kwh_usd
+    )
     gigabyte_s = float(replica_seconds(run.world)[1].sum()) / 1e9
-    answered = _ended(run, Outcome.COMPLETED)
-    return energy + answered * prices.request_usd + gigabyte_s * prices.gb_second_usd
+    answered = _completed(run)
+    cost = energy + answered * prices.request_usd + gigabyte_s * prices.gb_second_usd
+    if prices.device_hour_usd:
+        used = node_used_s(run.world)
+        everywhere = np.full(len(used), counted_s(run.world))
+        cost += _devices_usd(run, everywhere if prices.device_hours == "all" else used)
+    carbon = _carbon_g(run) / 1e6 * prices.carbon_tonne_usd if prices.carbon_tonne_usd else 0.0
+    return cost + carbon + _unserved(run) * prices.unserved_usd
 
 
-def _for_all(run: FaasRun, total: float) -> float:
-    """What a total earns: it is multiplied by requests over completed, as if the others were
-    served at the same price."""
-    return -total * max(_arrived(run), 1) / max(_ended(run, Outcome.COMPLETED), 1)
+def _duration_s(run: FaasRun) -> float:
+    """The length of the run."""
+    return run.scenario.duration_s
+
+
+def _peak_j(run: FaasRun) -> float:
+    """The energy of all nodes if each drew all it can for the whole run."""
+    return float(peak_w(run.world).sum()) * run.scenario.duration_s
+
+
+def _most_usd(run: FaasRun) -> float:
+    """The cost of that, of all requests, and of all memory."""
+    prices, gigabytes = run.scenario.prices, float(run.world.nodes["memory"].sum()) / 1e9
+    energy = _peak_j(run) / JOULES_PER_KWH * prices.kwh_usd
+    memory = gigabytes * run.scenario.duration_s * prices.gb_second_usd
+    length_s = run.scenario.duration_s
+    devices = _devices_usd(run, np.full(len(run.world.nodes), length_s))
+    carbon_g = _peak_j(run) * float(run.world.carbon["g_per_j"].max())
+    carbon = carbon_g / 1e6 * prices.carbon_tonne_usd
+    return energy + _arrived(run) * prices.request_usd + memory + devices + carbon
+
+
+def _all_memory_mb_s(run: FaasRun) -> float:
+    """All memory of all nodes for the whole run."""
+    return float(run.world.nodes["memory"].sum()) / 1e6 * run.scenario.duration_s
+
+
+def _not_warm_p75(run: FaasRun) -> float:
+    """The 75th percentile over functions of the share of requests without a warm answer."""
+    functions, arrived = run.world.functions, arrived_by_function(run.world)
+    asked = arrived > 0
+    warm = completed_by_function(run.world)[asked] - functions["cold"][asked]
+    return float(np.quantile(1.0 - warm / arrived[asked], 0.75)) if asked.any() else 0.0
 
 
 def _earned_mean(run: FaasRun) -> float:
@@ -117,8 +201,10 @@ def _earned_mean(run: FaasRun) -> float:
     return -total / max(_ended(run, Outcome.COMPLETED) + len(waited) + len(lost), 1)
 
 
-def _earned_quantile(seconds: float) -> float:
-    return 0.0 if math.isnan(seconds) else -float(seconds)
+def _earned_quantile(run: FaasRun, seconds: float, level: float) -> float:
+    """Minus a quantile of all requests, and the share of the run beyond what it leaves out."""
+    beyond = max(0.0, unserved_share(run) - (1.0 - level)) * run.scenario.duration_s
+    return 0.0 if math.isnan(seconds) else -float(seconds) - beyond
 
 
 def _earned_queueing(run: FaasRun) -> float:
@@ -130,44 +216,68 @@ def _earned_queueing(run: FaasRun) -> float:
 
 @metric(better="lower", highlight=True, label="Unserved")
 def unserved_share(run: FaasRun) -> float:
-    """(rejected + timed_out + unfinished) / requests; 0 if none came."""
-    return _unserved(run) / max(_arrived(run), 1)
+    """The lost share: (rejected + timed_out + failed + unfinished) / requests; 0 if none came.
+
+    Calls that a lost or unfinished request has not made, and what they would call, count on both
+    sides, as requests that are not served. With batteries so do requests lost in the warm-up.
+    """
+    missed = _missed(run)
+    never_came = _uncalled(run) + calls_to_come(run.world) + missed
+    return (_unserved(run) + missed) / max(_arrived(run) + never_came, 1)
 
 
 @metric()
 def requests(run: FaasRun) -> float:
-    """Requests that arrived: the sum of completed, rejected, timed_out and unfinished."""
+    """Requests that arrived: completed, rejected, timed_out, failed and unfinished together.
+
+    Those that came in the warm-up count if they were lost after it or are unfinished.
+    """
     return _arrived(run)
 
 
 @metric(better="higher", highlight=True)
 def completed(run: FaasRun) -> float:
-    """Requests that were answered."""
-    return _ended(run, Outcome.COMPLETED)
+    """Requests that were answered, without those that came in the warm-up."""
+    return _completed(run)
 
 
-@metric(better="lower", reward=lambda run: -float(_unserved(run)))
+@metric(better="lower", most=_arrived)
 def rejected(run: FaasRun) -> float:
-    """Requests that found no room. As a reward it counts all that have no answer."""
+    """Requests that found no room. As a reward all that have no answer are added."""
     return _ended(run, Outcome.REJECTED)
 
 
-@metric(better="lower", reward=lambda run: -float(_unserved(run)))
+@metric(better="lower", most=_arrived)
 def timed_out(run: FaasRun) -> float:
     """Requests that were given up after their function's timeout_s.
 
-    As a reward it counts all that have no answer.
+    As a reward all that have no answer are added.
     """
     return _ended(run, Outcome.TIMED_OUT)
 
 
-@metric(better="lower", highlight=True, reward=lambda run: -float(_unserved(run)))
+@metric(better="lower", most=_arrived)
+def failed(run: FaasRun) -> float:
+    """Requests that failed for the last time: they, their node, or a call that they waited for.
+
+    As a reward all that have no answer are added.
+    """
+    return _ended(run, Outcome.FAILED)
+
+
+@metric()
+def retries(run: FaasRun) -> float:
+    """Times that a request was begun again since it, or its node, had failed."""
+    return int(run.world.functions["retried"].sum())
+
+
+@metric(better="lower", highlight=True, most=_arrived)
 def unfinished(run: FaasRun) -> float:
-    """Requests in the system at the end. As a reward it counts all that have no answer."""
+    """Requests in the system at the end. As a reward all that have no answer are added."""
     return int(run.world.clock[0]["in_system"])
 
 
-@metric(better="lower", label="Mean response time, s", reward=_earned_mean)
+@metric(better="lower", label="Mean response time, s", reward=_earned_mean, worst=_duration_s)
 def response_mean_s(run: FaasRun) -> float:
     """The mean of answer - arrival; an unfinished one counts so far and makes it a lower bound.
 
@@ -182,12 +292,14 @@ def response_mean_s(run: FaasRun) -> float:
     better="lower",
     highlight=True,
     label="Median response time, s",
-    reward=lambda run: _earned_quantile(_earned_times(run).p50),
+    reward=lambda run: _earned_quantile(run, _earned_times(run).p50, 0.5),
+    worst=_duration_s,
 )
 def response_p50_s(run: FaasRun) -> float:
     """The median of answer - arrival; a lower bound where unfinished ones may change it.
 
-    As a reward it counts all requests, as response_mean_s does.
+    As a reward it counts all requests, as response_mean_s does, and the share of requests
+    without an answer, beyond what the percentile leaves out, adds that share of the run.
     """
     return _response_times(run).p50
 
@@ -196,12 +308,14 @@ def response_p50_s(run: FaasRun) -> float:
     better="lower",
     highlight=True,
     label="95th percentile of response time, s",
-    reward=lambda run: _earned_quantile(_earned_times(run).p95),
+    reward=lambda run: _earned_quantile(run, _earned_times(run).p95, 0.95),
+    worst=_duration_s,
 )
 def response_p95_s(run: FaasRun) -> float:
     """The 95th percentile of answer - arrival; a lower bound where unfinished ones may change it.
 
-    As a reward it counts all requests, as response_mean_s does.
+    As a reward it counts all requests, as response_mean_s does, and the share of requests
+    without an answer, beyond what the percentile leaves out, adds that share of the run.
     """
     return _response_times(run).p95
 
@@ -209,17 +323,28 @@ def response_p95_s(run: FaasRun) -> float:
 @metric(
     better="lower",
     label="99th percentile of response time, s",
-    reward=lambda run: _earned_quantile(_earned_times(run).p99),
+    reward=lambda run: _earned_quantile(run, _earned_times(run).p99, 0.99),
+    worst=_duration_s,
 )
 def response_p99_s(run: FaasRun) -> float:
     """The 99th percentile of answer - arrival; a lower bound where unfinished ones may change it.
 
-    As a reward it counts all requests, as response_mean_s does.
+    As a reward it counts all requests, as response_mean_s does, and the share of requests
+    without an answer, beyond what the percentile leaves out, adds that share of the run.
     """
     return _response_times(run).p99
 
 
-@metric(better="lower", reward=_earned_queueing)
+@metric(label="Held for a greener grid, s")
+def held_mean_s(run: FaasRun) -> float:
+    """How long requests of functions with a delay were held on average before they came.
+
+    Response times begin when a request is let go. It is 0 if no function has a delay.
+    """
+    return holding.held_mean_s(run)
+
+
+@metric(better="lower", reward=_earned_queueing, most=lambda run: 1.0)
 def queueing_share(run: FaasRun) -> float:
     """The share of completed requests' response time spent waiting for a replica or a worker.
 
@@ -233,17 +358,18 @@ def queueing_share(run: FaasRun) -> float:
 @metric(
     better="lower",
     highlight=True,
-    reward=lambda run: -float(_cold(run) + _unserved(run)) / max(_arrived(run), 1),
+    reward=lambda run: -float(_cold(run)) / max(_arrived(run), 1),
+    most=lambda run: 1.0,
 )
 def cold_start_share(run: FaasRun) -> float:
-    """cold_starts / completed; undefined if none were completed.
+    """The share of cold starts: cold_starts / completed; undefined if none were completed.
 
     As a reward it is the share of all requests that were not answered by a ready replica.
     """
     return ratio(cold_starts(run), completed(run))
 
 
-@metric(better="lower", reward=lambda run: -float(_cold(run) + _unserved(run)))
+@metric(better="lower", most=_arrived)
 def cold_starts(run: FaasRun) -> float:
     """Completed requests that were taken up by a replica that was not ready when they came.
 
@@ -252,13 +378,62 @@ def cold_starts(run: FaasRun) -> float:
     return _cold(run)
 
 
-@metric(better="lower", highlight=True, reward=lambda run: _for_all(run, _energy_j(run) / 3600.0))
+@metric(
+    better="lower",
+    label="75th percentile of functions' cold shares",
+    reward=lambda run: -_not_warm_p75(run),
+    most=lambda run: 1.0,
+)
+def cold_share_p75(run: FaasRun) -> float:
+    """The 75th percentile, over functions with completed requests, of their shares of cold starts.
+
+    It is undefined if none were completed. As a reward it is that of the shares of requests that
+    were not answered by a ready replica, over functions with requests.
+    """
+    functions = run.world.functions
+    done = completed_by_function(run.world)
+    served = done > 0
+    shares = functions["cold"][served] / done[served]
+    return float(np.quantile(shares, 0.75)) if len(shares) else math.nan
+
+
+@metric()
+def memory_mb_s(run: FaasRun) -> float:
+    """The memory that replicas asked for, in MB, times the seconds that they were there."""
+    return float(replica_seconds(run.world)[1].sum()) / 1e6
+
+
+@metric(better="lower", most=_all_memory_mb_s)
+def wasted_mb_s(run: FaasRun) -> float:
+    """The part of memory_mb_s in which replicas were ready and none of their workers was held.
+
+    As a reward the share of requests without an answer adds that share of all memory.
+    """
+    return float(wasted_memory(run.world).sum()) / 1e6
+
+
+@metric()
+def evictions(run: FaasRun) -> float:
+    """Idle replicas that made room for one that requests waited for."""
+    return int(run.world.clock[0]["evictions"])
+
+
+@metric(better="lower", highlight=True, most=lambda run: _peak_j(run) / 3600.0)
 def energy_wh(run: FaasRun) -> float:
     """The integral of the power of all nodes, idle ones and transfers too.
 
-    As a reward it is multiplied by requests over completed.
+    As a reward the share of requests without an answer adds that share of what nodes can draw.
     """
     return _energy_j(run) / 3600.0
+
+
+@metric(better="lower", most=lambda run: _peak_j(run) / 3600.0)
+def grid_wh(run: FaasRun) -> float:
+    """The part of energy_wh that came from the grid, not from panels and batteries.
+
+    As a reward the share of requests without an answer adds that share of what nodes can draw.
+    """
+    return float(grid_energy_j(run.world).sum()) / 3600.0
 
 
 @metric(
@@ -266,30 +441,33 @@ def energy_wh(run: FaasRun) -> float:
     highlight=True,
     label="Energy per invocation, J",
     unit="J",
-    reward=lambda run: -_energy_j(run) / max(_ended(run, Outcome.COMPLETED), 1),
+    reward=lambda run: -_energy_j(run) / max(_completed(run), 1),
+    most=lambda run: _peak_j(run) / max(_arrived(run), 1),
+    worst=_peak_j,
 )
 def energy_j_per_invocation(run: FaasRun) -> float:
     """The energy of all nodes over the completed requests; undefined if there are none.
 
-    As a reward it counts at least one request.
+    As a reward it counts at least one request, and the share of requests without an answer adds
+    that share of what nodes can draw for a request.
     """
     return ratio(_energy_j(run), completed(run))
 
 
-@metric(better="lower", reward=lambda run: _for_all(run, _carbon_g(run)))
+@metric(better="lower", most=lambda run: _peak_j(run) * float(run.world.carbon["g_per_j"].max()))
 def carbon_g(run: FaasRun) -> float:
     """The integral of power times the grid's intensity.
 
-    As a reward it is multiplied by requests over completed.
+    As a reward the share of requests without an answer adds that share of what nodes can cause.
     """
     return _carbon_g(run)
 
 
-@metric(better="lower", highlight=True, reward=lambda run: _for_all(run, max(_nodes_used(run), 1)))
+@metric(better="lower", highlight=True, most=lambda run: len(run.world.nodes))
 def nodes_used(run: FaasRun) -> float:
     """Nodes that had a replica at some time.
 
-    As a reward it is at least one, and multiplied by requests over completed.
+    As a reward the share of requests without an answer adds that share of all nodes.
     """
     return _nodes_used(run)
 
@@ -298,13 +476,18 @@ def nodes_used(run: FaasRun) -> float:
 def replicas_mean(run: FaasRun) -> float:
     """Replicas that were there, on average over time."""
     seconds = float(replica_seconds(run.world)[0].sum())
-    return seconds / run.now if run.now > 0 else 0.0
+    counted = counted_s(run.world)
+    return seconds / counted if counted > 0 else 0.0
 
 
-@metric(better="lower", reward=lambda run: _for_all(run, _cost_usd(run)))
+@metric(better="lower", highlight=True, most=_most_usd)
 def cost_usd(run: FaasRun) -> float:
-    """Energy, requests, and memory of replicas times their prices.
+    """Energy, hours of devices, requests, memory of replicas and carbon times their prices.
 
-    As a reward it is multiplied by requests over completed.
+    The energy of a device that is paid for by the hour is in its price; each request without an
+    answer adds prices.unserved_usd.
+
+    As a reward the share of requests without an answer adds that share of what all nodes and all
+    requests can cost.
     """
     return _cost_usd(run)

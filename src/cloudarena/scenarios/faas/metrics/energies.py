@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.scenarios.faas.state import NONE, POWERED, ImageState, Phase, RequestState, Resource
+from cloudarena.scenarios.faas.state import (
+    NONE,
+    POWERED,
+    WHOLE,
+    ImageState,
+    NodeState,
+    Phase,
+    RequestState,
+    Resource,
+)
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.state import World
@@ -22,14 +31,14 @@ Joules = NDArray[np.float64]
 
 
 class FunctionEnergies(NamedTuple):
-    """Of each function, in joules."""
+    """The energies of each function, in joules."""
 
     dynamic: Joules
-    """Of its executions."""
+    """The energy of its executions."""
     start: Joules
-    """Of the CPU that its cold starts claimed."""
+    """The energy of the CPU that its cold starts claimed."""
     network: Joules
-    """Of what moved for it, at the nodes at both ends."""
+    """The energy of what moved for it, at the nodes at both ends."""
     idle: Joules
     """The shares of its replicas in what nodes draw with nothing to do."""
 
@@ -81,6 +90,26 @@ def node_energy_j(world: World) -> Joules:
     return energy
 
 
+def grid_energy_j(world: World) -> Joules:
+    """The part of the energy of each node that came from the grid so far."""
+    energy = node_energy_j(world)
+    if world.extras is not None:
+        supplies = world.extras.supplies
+        energy[supplies["node"]] = supplies["grid_j"]
+    return energy
+
+
+def peak_w(world: World) -> NDArray[np.float64]:
+    """What each node draws with all it has busy, and a transfer each way."""
+    nodes = world.nodes
+    coefficients = nodes["coefficient_w"]
+    cpu = np.maximum(coefficients[:, Resource.CPU], nodes["points"].max(axis=1))
+    others = coefficients.sum(axis=1) - coefficients[:, Resource.CPU]
+    base = np.max([nodes[name] for name in ("idle_w", "boot_w", "off_w")], axis=0)
+    watts: NDArray[np.float64] = base + cpu + others + 2.0 * nodes["transfer_w"]
+    return watts
+
+
 def node_idle_j(world: World) -> Joules:
     """What each node has drawn so far with nothing to do: idle, off or booting."""
     nodes = world.nodes
@@ -96,10 +125,40 @@ def node_empty_j(world: World) -> Joules:
     return energy
 
 
+def node_used_s(world: World) -> NDArray[np.float64]:
+    """How long each node has held a replica so far."""
+    nodes = world.nodes
+    now = np.where(nodes["replicas"] == 0, 0.0, _since(world, "base_since"))
+    seconds: NDArray[np.float64] = nodes["used_s"] + now
+    return seconds
+
+
+def node_on_s(world: World) -> NDArray[np.float64]:
+    """How long each node has been on or has booted so far."""
+    nodes = world.nodes
+    is_on = np.isin(nodes["state"], (NodeState.ON, NodeState.BOOTING))
+    now = np.where(is_on, _since(world, "base_since"), 0.0)
+    seconds: NDArray[np.float64] = nodes["on_s"] + now
+    return seconds
+
+
+def node_use_s(world: World) -> tuple[NDArray[np.float64], ...]:
+    """Each node's use of resources in millionths, busy time and time of invocations so far."""
+    nodes, since = world.nodes, _since(world)
+    load = np.minimum(nodes["load"][:, :POWERED], WHOLE)
+    return (
+        nodes["use_s"] + load * since[:, None],
+        nodes["busy_s"] + np.where(nodes["running"] > 0, since, 0.0),
+        nodes["running_s"] + nodes["running"] * since,
+    )
+
+
 def node_carbon_g(world: World) -> NDArray[np.float64]:
     """The carbon of each node so far."""
     nodes, clock = world.nodes, world.clock[0]
-    intensity, by_now = world.carbon["g_per_j"][int(clock["carbon_row"])], float(clock["carbon"])
+    grid = nodes["grid"]
+    intensity = world.carbon["g_per_j"][int(clock["carbon_row"])][grid]
+    by_now = clock["carbon"][grid]
     watts = nodes["transfers"] * nodes["transfer_w"]
     carbon: NDArray[np.float64] = (
         nodes["carbon_g"]
@@ -108,6 +167,45 @@ def node_carbon_g(world: World) -> NDArray[np.float64]:
         + _flows(world)[0] * intensity
     )
     return carbon
+
+
+def node_boot_j(world: World) -> Joules:
+    """What each node has drawn while it booted: a part of its idle energy."""
+    nodes = world.nodes
+    booting = np.where(nodes["state"] == NodeState.BOOTING, nodes["base_w"], 0.0)
+    energy: Joules = nodes["boot_j"] + booting * _since(world, "base_since")
+    return energy
+
+
+def _claimed(world: World, since: str = "claim_j") -> tuple[NDArray[np.int64], Joules]:
+    """The slots of the replicas that are there, and what their cold starts have used uncounted."""
+    nodes, replicas = world.nodes, world.replicas
+    there = np.flatnonzero(replicas["state"] != Phase.FREE)
+    node = replicas["node"][there]
+    units = (
+        nodes["unit_j"][node, Resource.CPU]
+        + nodes["unit_w"][node, Resource.CPU] * _since(world)[node]
+    )
+    return there, replicas["claim"][there] * (units - replicas[since][there])
+
+
+def node_work_j(world: World) -> tuple[Joules, Joules]:
+    """What executions and what cold starts have used on each node so far."""
+    dynamic, start = (world.nodes[f"{name}_j"].copy() for name in ("dynamic", "start"))
+    there, claimed = _claimed(world)
+    np.add.at(start, world.replicas["node"][there], claimed)
+    running = np.flatnonzero(world.slots["state"] == RequestState.EXECUTING)
+    np.add.at(dynamic, world.slots["node"][running], request_energy_j(world, running))
+    return dynamic, start
+
+
+def function_phases_j(world: World) -> Joules:
+    """What the cold starts of each function have used, (functions, 3): pull, start, set-up."""
+    energy: Joules = world.functions["phase_j"].copy()
+    there, claimed = _claimed(world, "phase_unit_j")
+    where = world.replicas["function"][there], world.replicas["claim_phase"][there]
+    np.add.at(energy, where, claimed)
+    return energy
 
 
 def replica_idle_j(world: World) -> tuple[NDArray[np.int64], Joules]:
@@ -133,17 +231,11 @@ def request_energy_j(world: World, slots: NDArray[np.int64]) -> Joules:
 
 def function_energies(world: World) -> FunctionEnergies:
     """What each function has used so far."""
-    functions, nodes, replicas = world.functions, world.nodes, world.replicas
+    functions, replicas = world.functions, world.replicas
     dynamic, start, idle = (functions[f"{name}_j"].copy() for name in ("dynamic", "start", "idle"))
     there, shares = replica_idle_j(world)
     np.add.at(idle, replicas["function"][there], shares)
-    node = replicas["node"][there]
-    units = (
-        nodes["unit_j"][node, Resource.CPU]
-        + nodes["unit_w"][node, Resource.CPU] * _since(world)[node]
-    )
-    claimed = replicas["claim"][there] * (units - replicas["claim_j"][there])
-    np.add.at(start, replicas["function"][there], claimed)
+    np.add.at(start, replicas["function"][there], _claimed(world)[1])
     running = np.flatnonzero(world.slots["state"] == RequestState.EXECUTING)
     np.add.at(dynamic, world.slots["function"][running], request_energy_j(world, running))
     return FunctionEnergies(dynamic, start, _network_j(world), idle)
@@ -168,6 +260,17 @@ def _network_j(world: World) -> Joules:
     pulls = world.images[node, image]
     np.add.at(energy, pulls["function"], (now - pulls["since"]) * watts[node])
     return energy
+
+
+def wasted_memory(world: World) -> NDArray[np.float64]:
+    """Byte-seconds of the memory of replicas that were ready and idle, of each function so far."""
+    replicas, wasted = world.replicas, world.functions["wasted_s"].copy()
+    there = (replicas["state"] != Phase.FREE) & (replicas["busy"] == 0)
+    idle = np.flatnonzero(there & np.isfinite(replicas["idle_s"]))
+    seconds = float(world.clock[0]["now"]) - replicas["idle_s"][idle]
+    held = world.variants["memory"][replicas["variant"][idle]] * seconds
+    np.add.at(wasted, replicas["function"][idle], held)
+    return wasted
 
 
 def replica_seconds(world: World) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

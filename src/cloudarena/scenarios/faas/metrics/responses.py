@@ -27,7 +27,7 @@ Counts = NDArray[np.int64]
 
 
 class ResponseTimes(NamedTuple):
-    """In seconds: NaN without requests, an ``AtLeast`` where only a lower bound is known."""
+    """Response times in seconds: NaN without requests, ``AtLeast`` where only bounds are known."""
 
     mean: float
     p50: float
@@ -49,9 +49,9 @@ class Responses:
             functions.astype(np.int64) * BINS + lengths.astype(np.int64), return_counts=True
         )
         both = np.concatenate((self._keys, keys))
-        self._keys, place = np.unique(both, return_inverse=True)
+        self._keys, inverse = np.unique(both, return_inverse=True)
         counts = np.concatenate((self._counts, counts))
-        self._counts = np.bincount(place, counts, len(self._keys)).astype(np.int64)
+        self._counts = np.bincount(inverse, counts, len(self._keys)).astype(np.int64)
 
     def times_s(
         self, seconds: Seconds, waited: Seconds, function: int | None = None

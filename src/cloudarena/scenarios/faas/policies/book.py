@@ -18,8 +18,12 @@ from cloudarena.policies import (
     PolicyBook,
     has_parameters,
     made,
+    policy_name,
     takes,
 )
+
+SCALE = "faas-scale"
+"""What a learned scaler decides."""
 
 
 class FaasBook(PolicyBook):
@@ -38,9 +42,15 @@ class FaasBook(PolicyBook):
     def resolve(self, policy: str | Policy) -> Policy:
         """A policy from its name, a placer, a scaler, a bundle, or any callable of a decision."""
         found = super().resolve(policy)
+        if getattr(found, "decides", "") == SCALE:
+            return Bundle(policy_name(policy), {"place": self._placer("spec"), "scale": found})
         if isinstance(found, ArrayPolicy) and not isinstance(found, Bundle):
             return Bundle(found.name, {"place": found, "scale": self._scalers.resolve("spec")})
         return found
+
+    def signature_of(self, decides: str) -> Any:
+        """The Numba signature of a learned placer or scaler."""
+        return self._scalers.signature() if decides == SCALE else self.signature()
 
     def signatures(self) -> tuple[Any, ...]:
         """The Numba signatures of a placer and of a scaler."""

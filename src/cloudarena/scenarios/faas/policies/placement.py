@@ -1,6 +1,6 @@
 """The built-in placers: which valid node takes a replica.
 
-Each is one function of arrays. Ties go to the node with the lowest number, or, with
+Each is one function of arrays. Ties go to the node with the lowest index, or, with
 ``ties=random``, to any of the equals.
 """
 
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.random import Generator
 
 from cloudarena.base.arrays import locked
-from cloudarena.engine.compiled import compiled, lean
-from cloudarena.engine.ties import TIES, either
+from cloudarena.engine.compiled import jit, jit_uncounted
+from cloudarena.engine.ties import TIES, break_tie, random_index
 from cloudarena.policies import Declared, Parameters
 from cloudarena.scenarios.faas.decision import FaasDecision, PlaceDecision
 from cloudarena.scenarios.faas.policies.book import FaasBook
@@ -56,7 +56,7 @@ POLICIES = FaasBook("faas", shown, SCALERS)
 POLICIES.replay(Replay)
 
 
-@lean
+@jit_uncounted
 def best_by(nodes: Nodes, weights: Any) -> int:
     """The valid node with the highest weighted sum of scores; NONE if none is valid."""
     best, most = NONE, -np.inf
@@ -71,7 +71,7 @@ def best_by(nodes: Nodes, weights: Any) -> int:
     return best
 
 
-@compiled
+@jit
 def best_of(nodes: Nodes, rows: tuple[int, ...], ties: float, rng: Generator) -> int:
     """The valid node with the highest sum of some rows of scores; NONE if none is valid."""
     best, most, equals = NONE, -np.inf, 0
@@ -85,7 +85,7 @@ def best_of(nodes: Nodes, rows: tuple[int, ...], ties: float, rng: Generator) ->
             best, most, equals = node, total, 1
         elif ties and total == most:
             equals += 1
-            best = either(best, node, equals, rng)
+            best = break_tie(best, node, equals, rng)
     return best
 
 
@@ -97,7 +97,7 @@ def spec(nodes: Nodes, replica: Replica, p: Parameters, rng: Generator) -> int:
 
 @POLICIES.register("first-fit")
 def first_fit(nodes: Nodes, replica: Replica, p: Parameters, rng: Generator) -> int:
-    """The valid node with the lowest number."""
+    """The valid node with the lowest index."""
     for node in range(len(nodes.valid)):
         if nodes.valid[node]:
             return node
@@ -112,7 +112,7 @@ def random(nodes: Nodes, replica: Replica, p: Parameters, rng: Generator) -> int
         count += nodes.valid[node]
     if count == 0:
         return NONE
-    left = rng.integers(0, count)
+    left = random_index(count, rng)
     for node in range(len(nodes.valid)):
         if nodes.valid[node]:
             if left == 0:
@@ -123,13 +123,13 @@ def random(nodes: Nodes, replica: Replica, p: Parameters, rng: Generator) -> int
 
 @POLICIES.register("kubernetes", parameters=TIES)
 def kubernetes(nodes: Nodes, replica: Replica, p: Parameters, rng: Generator) -> int:
-    """As Kubernetes: least requested, balanced resources and image locality, weighted alike."""
+    """Kubernetes' choice: least requested, balanced resources, image locality, weighted alike."""
     return best_of(nodes, KUBERNETES, p.ties, rng)
 
 
 @POLICIES.register("skippy", parameters=TIES)
 def skippy(nodes: Nodes, replica: Replica, p: Parameters, rng: Generator) -> int:
-    """As Skippy: balanced resources, image and data locality, the edge, and accelerators."""
+    """Skippy's choice: balanced resources, image and data locality, the edge, accelerators."""
     best, most, equals = NONE, -np.inf, 0
     for node in range(len(nodes.valid)):
         if not nodes.valid[node]:
@@ -142,7 +142,7 @@ def skippy(nodes: Nodes, replica: Replica, p: Parameters, rng: Generator) -> int
             best, most, equals = node, total, 1
         elif p.ties and total == most:
             equals += 1
-            best = either(best, node, equals, rng)
+            best = break_tie(best, node, equals, rng)
     return best
 
 
@@ -168,6 +168,22 @@ def highest_performance(nodes: Nodes, replica: Replica, p: Parameters, rng: Gene
 def energy_efficiency(nodes: Nodes, replica: Replica, p: Parameters, rng: Generator) -> int:
     """The node on which an invocation takes the least energy; empty nodes add idle power."""
     return best_of(nodes, ENERGY, p.ties, rng)
+
+
+@POLICIES.register("carbon-aware", parameters=TIES)
+def carbon_aware(nodes: Nodes, replica: Replica, p: Parameters, rng: Generator) -> int:
+    """The node on which an invocation causes the least carbon: its energy times its grid's now."""
+    best, least, equals = NONE, np.inf, 0
+    for node in range(len(nodes.valid)):
+        if not nodes.valid[node]:
+            continue
+        grams = nodes.invocation_j[node] * nodes.g_per_kwh[node]
+        if best == NONE or grams < least:
+            best, least, equals = node, grams, 1
+        elif p.ties and grams == least:
+            equals += 1
+            best = break_tie(best, node, equals, rng)
+    return best
 
 
 @POLICIES.register("weighted", parameters=MIX)

@@ -1,17 +1,33 @@
-"""What a user writes about nodes: their devices, how they are connected, and what they draw."""
+"""What a user writes about nodes: their devices, published ones and one's own."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import nearest
 from cloudarena.contract.spec import Spec
-from cloudarena.workloads.faas.devices import DEVICES, MIX_NAMES, draw_devices
+from cloudarena.engine.distributions import constant
+from cloudarena.scenarios.faas.spec.power import PowerModel
+from cloudarena.scenarios.faas.spec.times import Time
+from cloudarena.workloads.faas.devices import (
+    DEVICES,
+    MIX_NAMES,
+    NIC_BYTES_S,
+    Accelerator,
+    Architecture,
+    Device,
+    Power,
+    Tier,
+    draw_devices,
+)
 
-Watts = Annotated[float, Field(ge=0, le=1e6)]
+MEGABIT = 125_000.0
+"""Bytes a second of a megabit a second."""
 
 
 def _form(value: Any) -> str:
@@ -25,19 +41,109 @@ Weights = Annotated[
 Mix = Annotated[Annotated[str, Tag("<name>")] | Weights, Discriminator(_form)]
 
 
-class Devices(Spec):
-    """So many devices by a mix: a name, or weights by type. Or counts by type, in their order."""
+class OwnDevice(Spec):
+    """A type of device of one's own; what it does not say is as of the type that it is like."""
 
+    like: str | None = None
+    """A published type: what is not said here, and how published functions run, is as on it."""
+    speed: float = Field(1.0, gt=0, le=1e6)
+    """How many times as fast as that type it runs published functions."""
+    description: str = ""
+    cores: int | None = Field(None, ge=1, le=100_000)
+    memory_mb: float | None = Field(None, gt=0, le=1e9)
+    arch: Architecture | None = None
+    """The architecture of its images."""
+    accelerator: Accelerator | None = None
+    accelerator_memory_mb: float | None = Field(None, ge=0, le=1e9)
+    disk_mb_s: float | None = Field(None, gt=0, le=1e6)
+    network_mbps: float | None = Field(None, gt=0, le=1e9)
+    """What its interface carries, each way."""
+    tier: Tier | None = None
+    start_s: float | None = Field(None, ge=0, le=1e6)
+    """How long a container takes to start on it, always."""
+    start: Time | None = None
+    """How long a container takes to start on it, by a distribution."""
+    power: PowerModel | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.like is not None and self.like not in DEVICES:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"like: {self.like!r} is not allowed: one of {', '.join(DEVICES)}."
+                + nearest(self.like, DEVICES),
+            )
+        for key in ("cores", "memory_mb", "arch", "power"):
+            if self.like is None and getattr(self, key) is None:
+                raise PydanticCustomError(
+                    "not_allowed", f"{key}: is required, for it is like no published device"
+                )
+        if self.like is None and self.speed != 1.0:
+            raise PydanticCustomError("not_allowed", "speed: is not allowed without like")
+        if self.start_s is not None and self.start is not None:
+            raise PydanticCustomError("not_allowed", "start: is not allowed together with start_s")
+        return self
+
+    def made(self, name: str) -> Device:
+        """The type of device that the spec describes."""
+        base = DEVICES[self.like] if self.like else None
+        accelerator = self.accelerator or (base.accelerator if base else "none")
+        memory = self.accelerator_memory_mb
+        if memory is None:
+            memory = base.accelerator_memory_bytes / 1e6 if base and accelerator != "none" else 0.0
+        start = self.start.made() if self.start is not None else None
+        if self.start_s is not None:
+            start = constant(self.start_s)
+        disk, network = self.disk_mb_s, self.network_mbps
+        return Device(
+            name=name,
+            description=self.description,
+            architecture=self.arch or _of(base, "architecture", "x86"),
+            cores=self.cores or _of(base, "cores", 1),
+            clock_mhz=_of(base, "clock_mhz", 0),
+            memory_bytes=round(self.memory_mb * 1e6)
+            if self.memory_mb
+            else _of(base, "memory_bytes", 0),
+            accelerator=accelerator,
+            accelerator_memory_bytes=round(memory * 1e6),
+            disk=_of(base, "disk", "ssd"),
+            tier=self.tier or _of(base, "tier", "edge"),
+            nic_bytes_s=network * MEGABIT if network else _of(base, "nic_bytes_s", NIC_BYTES_S),
+            own_disk_bytes_s=disk * 1e6 if disk else 0.0,
+            like=self.like or "",
+            speed=self.speed,
+            own_power=None if base else Power(0.0, 0.0, 0.0, 0.0, 0.0),
+            own_start=start,
+        )
+
+
+def _of(base: Device | None, field: str, otherwise: Any) -> Any:
+    return getattr(base, field) if base is not None else otherwise
+
+
+class Devices(Spec):
+    """A count of devices by a mix: a name, or weights by type. Or counts by type, in order.
+
+    With a topology that lists its nodes, neither: it says what each of them is.
+    """
+
+    define: dict[str, OwnDevice] = {}  # noqa: RUF012
+    """Types of one's own, by name."""
     count: int | None = Field(None, ge=1, le=1_000_000)
     mix: Mix | None = None
     types: dict[str, Annotated[int, Field(ge=1, le=1_000_000)]] | None = Field(None, min_length=1)
 
     @model_validator(mode="after")
     def _one_way(self) -> Devices:
-        if (self.types is None) == (self.mix is None):
+        if self.types is not None and self.mix is not None:
             raise PydanticCustomError("not_allowed", "mix or types is needed, and only one of them")
         if (self.count is None) != (self.mix is None):
             raise PydanticCustomError("not_allowed", "count goes with mix, and mix with count")
+        for name in self.define:
+            if name in DEVICES:
+                raise PydanticCustomError(
+                    "not_allowed", f"define: {name!r} is not allowed: it is a published type"
+                )
         if isinstance(self.mix, str) and self.mix not in MIX_NAMES:
             raise PydanticCustomError(
                 "not_allowed",
@@ -46,15 +152,25 @@ class Devices(Spec):
             )
         weights = self.mix if isinstance(self.mix, dict) else {}
         for name in (*weights, *(self.types or {})):
-            if name not in DEVICES:
+            if name not in self.known:
                 raise PydanticCustomError(
                     "not_allowed",
-                    f"device {name!r} is not allowed: one of {', '.join(DEVICES)}."
-                    + nearest(name, DEVICES),
+                    f"device {name!r} is not allowed: one of {', '.join(self.known)}."
+                    + nearest(name, self.known),
                 )
         if weights and not sum(weights.values()) > 0:
             raise PydanticCustomError("not_allowed", "mix: no device has a share")
         return self
+
+    @cached_property
+    def known(self) -> Mapping[str, Device]:
+        """All types that there are: the published ones, then one's own."""
+        return DEVICES | {name: one.made(name) for name, one in self.define.items()}
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it says what devices there are."""
+        return self.mix is not None or self.types is not None
 
     @property
     def number(self) -> int:
@@ -67,95 +183,4 @@ class Devices(Spec):
             return tuple(name for name, count in self.types.items() for _ in range(count))
         assert self.mix is not None
         assert self.count is not None
-        return draw_devices(self.mix, self.count, seed)
-
-
-class Topology(Spec):
-    """How the devices are connected; none: each transfer moves by itself."""
-
-    kind: Literal["none", "urban-sensing", "industrial-iot", "cloud-regions", "city"] = "none"
-    cells: int | None = Field(None, ge=1, le=10_000)
-    """How many cells, factories or regions; by default it follows from the devices."""
-    seed: int | None = Field(None, ge=0, le=2**63 - 1)
-    """Decides devices and topology; the seed of the run by default."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _a_name_is_a_kind(cls, data: Any) -> Any:
-        return {"kind": data} if isinstance(data, str) else data
-
-
-class Linear(Spec):
-    """``idle + cpu u + accelerator u + network u + memory u + disk u``, in watts at full use."""
-
-    model: Literal["linear"]
-    idle_w: Watts
-    cpu_w: Watts
-    accelerator_w: Watts = 0.0
-    network_w: Watts = 0.0
-    memory_w: Watts = 0.0
-    disk_w: Watts = 0.0
-
-
-class Points(Spec):
-    """Watts at 0, 10, ..., 100 % of CPU, as SPECpower publishes them, joined by lines."""
-
-    model: Literal["points"]
-    watts: tuple[Watts, ...] = Field(min_length=11, max_length=11)
-    accelerator_w: Watts = 0.0
-    network_w: Watts = 0.0
-    memory_w: Watts = 0.0
-    disk_w: Watts = 0.0
-
-    @model_validator(mode="after")
-    def _rising(self) -> Points:
-        if sorted(self.watts) != list(self.watts):
-            raise PydanticCustomError(
-                "not_allowed", f"watts: {list(self.watts)} are not allowed: they must not fall"
-            )
-        return self
-
-
-class Curve(Spec):
-    """``idle + (busy - idle)(2u - u^r)`` for the CPU, as in vm, and the others by use."""
-
-    model: Literal["curve"]
-    idle_w: Watts
-    busy_w: Watts
-    r: float = Field(1.4, ge=1, le=2)
-    accelerator_w: Watts = 0.0
-    network_w: Watts = 0.0
-    memory_w: Watts = 0.0
-    disk_w: Watts = 0.0
-
-    @model_validator(mode="after")
-    def _busy_above_idle(self) -> Curve:
-        if self.busy_w < self.idle_w:
-            raise PydanticCustomError(
-                "not_allowed",
-                f"busy_w: {self.busy_w:g} is not allowed: at least idle_w, {self.idle_w:g}",
-            )
-        return self
-
-
-class NodePower(Spec):
-    """Power models by device type, where they are not the published ones; and switching off."""
-
-    devices: dict[str, Annotated[Linear | Points | Curve, Field(discriminator="model")]] = {}  # noqa: RUF012
-    off_after_s: float | None = Field(None, ge=0, le=1e9)
-    """A node without replicas is switched off after so long; null: never."""
-    off_w: Watts = 0.0
-    boot_s: float = Field(30.0, ge=0, le=1e9)
-    boot_w: Watts | None = None
-    """While it boots; idle and a busy CPU by default."""
-
-    @model_validator(mode="after")
-    def _known(self) -> NodePower:
-        for name in self.devices:
-            if name not in DEVICES:
-                raise PydanticCustomError(
-                    "not_allowed",
-                    f"devices: {name!r} is not allowed: one of {', '.join(DEVICES)}."
-                    + nearest(name, DEVICES),
-                )
-        return self
+        return draw_devices(self.mix, self.count, seed, self.known)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from cloudarena.engine.status import FIRST_REASON
 
 NONE = -1
-"""The number of nothing: no node, no replica, the end of a list. As an action it waits."""
+"""The index of nothing: no node, no replica, the end of a list. As an action it waits."""
 WHOLE = 1_000_000
 """The load of a resource that is fully used."""
 POWERED = 5
@@ -56,6 +56,7 @@ class NodeState(IntEnum):
     ON = 0
     OFF = 1
     BOOTING = 2
+    FAILED = 3
 
 
 class PowerModel(IntEnum):
@@ -64,6 +65,7 @@ class PowerModel(IntEnum):
     LINEAR = 0
     POINTS = 1
     CURVE = 2
+    LINES = 3
 
 
 class Phase(IntEnum):
@@ -88,7 +90,10 @@ class ImageState(IntEnum):
 
 
 class RequestState(IntEnum):
-    """Where a request is: WAITING for a replica, QUEUED at one; UNUSED is a slot without one."""
+    """Where a request is: WAITING for a replica, QUEUED at one; UNUSED is a slot without one.
+
+    One that is CALLING has executed, and calls other functions or waits for their answers.
+    """
 
     UNUSED = 0
     REQUESTING = 1
@@ -98,6 +103,7 @@ class RequestState(IntEnum):
     EXECUTING = 5
     UPLOADING = 6
     RESPONDING = 7
+    CALLING = 8
 
 
 class Outcome(IntEnum):
@@ -107,6 +113,11 @@ class Outcome(IntEnum):
     COMPLETED = 1
     REJECTED = 2
     TIMED_OUT = 3
+    FAILED = 4
+
+
+LOST = (Outcome.REJECTED, Outcome.TIMED_OUT, Outcome.FAILED)
+"""How requests end that never have an answer."""
 
 
 class Router(IntEnum):
@@ -117,6 +128,7 @@ class Router(IntEnum):
     RANDOM = 2
     LOCALITY = 3
     NEWEST = 4
+    OWN = 5
 
 
 class Scaler(IntEnum):
@@ -127,7 +139,26 @@ class Scaler(IntEnum):
     AVERAGE_REQUESTS = 2
     QUEUE_LENGTH = 3
     CPU_UTILISATION = 4
-    PER_REQUEST = 5
+    CONCURRENCY = 5
+    PER_REQUEST = 6
+
+
+class Keep(IntEnum):
+    """How long an idle replica of a function that scales by request stays."""
+
+    FIXED = 0
+    HYBRID_HISTOGRAM = 1
+    FOREVER = 2
+    OWN = 3
+
+
+class Evict(IntEnum):
+    """Which idle replica makes room for another that requests wait for."""
+
+    NONE = 0
+    LRU = 1
+    GREEDY_DUAL = 2
+    OWN = 3
 
 
 class Predicate(IntEnum):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.scenarios.faas.state.enums import Phase
+from cloudarena.scenarios.faas.state.enums import POWERED, Phase
 
 PHASES = tuple(phase.name.lower() for phase in Phase if phase != Phase.FREE)
 """The phases of a replica's life, as tables call them."""
@@ -26,6 +26,9 @@ INVOCATION = np.dtype(
         ("waited", np.float64),
         ("executed", np.float64),
         ("energy", np.float64),
+        ("tries", np.int32),
+        ("caller", np.int32),  # its function,
+        ("caller_number", np.int64),  # and the number of the request
     ]
 )
 
@@ -86,13 +89,18 @@ METERS = np.dtype(
         ("network", np.float64),
         ("on", np.float64),
         ("running", np.float64),
-        ("cpu", np.float64),
+        ("use", np.float64, (POWERED,)),
     ]
 )
 """What the meters of a node show at an instant."""
 
+NODE_SERIES = 3 + POWERED
+"""Figures of a node in an interval: power, idle and network watts, and utilisations."""
+FUNCTION_SERIES = 4
+"""Figures of a function in an interval: watts of executions, cold starts, network, idle shares."""
+
 TOTALS = np.dtype([("replicas", np.float64), ("waiting", np.float64)])
-"""The same of all nodes together."""
+"""The meters of all nodes together."""
 
 
 class Records(NamedTuple):
@@ -103,6 +111,11 @@ class Records(NamedTuple):
     changes: NDArray[np.void]
     moved: NDArray[np.void]
     samples: NDArray[np.void]
-    nodes: NDArray[np.float64]  # (samples, nodes, 2): power and CPU utilisation
+    nodes: NDArray[np.float64]  # (samples, nodes, NODE_SERIES)
+    functions: NDArray[np.float64]  # (samples, functions, FUNCTION_SERIES)
+    spent: NDArray[np.float64]  # (2, functions, FUNCTION_SERIES): at the last sample, and now
+    uses: NDArray[np.float64]  # (samples, functions, POWERED): what each used, in whole nodes
+    used: NDArray[np.float64]  # (functions, POWERED): its integral since the last sample,
+    used_since: NDArray[np.float64]  # (nodes,): up to when each node has been counted
     meters: NDArray[np.void]  # (2, nodes) of METERS: at the last sample, and now
     totals: NDArray[np.void]  # (2,) of TOTALS: likewise

@@ -63,6 +63,8 @@ class Nodes(NamedTuple):
     """The least time for the image to get there; 0 if it is there."""
     data_s: NDArray[np.float64]
     """The least time for the function's data to get there and back."""
+    g_per_kwh: NDArray[np.float64]
+    """The intensity of its grid now; 0 while it runs on its battery or its panels."""
     scores: NDArray[np.float64]  # (priorities, nodes): 0 to 10, higher is better
 
 

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.alarms import Alarms
 from cloudarena.engine.flows import Flows
-from cloudarena.engine.laws import Laws
+from cloudarena.engine.indexed_heap import IndexedHeap
+from cloudarena.engine.variates import Distributions
 from cloudarena.scenarios.faas.state.rows import Records
+from cloudarena.scenarios.faas.state.seen import Nodes
 from cloudarena.workloads.faas.topology import Routes
 
 FLOW_MARGIN = 64
@@ -33,22 +34,35 @@ class Paths(NamedTuple):
 class Due(NamedTuple):
     """When something happens next."""
 
-    nodes: Alarms
+    nodes: IndexedHeap
     """A node has booted, or is to be switched off."""
-    replicas: Alarms
+    replicas: IndexedHeap
     """The phase of a replica ends, or it has been idle for too long."""
-    finishes: Alarms
+    finishes: IndexedHeap
     """A request has executed, or its data or latency is over."""
-    timeouts: Alarms
-    scalers: Alarms
+    timeouts: IndexedHeap
+    scalers: IndexedHeap
+
+
+class Extras(NamedTuple):
+    """What only some specs have. Numba leaves out what stands behind ``extras is not None``."""
+
+    progress: NDArray[np.void]  # (1,) of PROGRESS
+    outages: NDArray[np.void]  # of OUTAGE, by time
+    calls: NDArray[np.void]  # of CALL, function by function
+    supplies: NDArray[np.void]  # of SUPPLY
+    suns: NDArray[np.void]  # of SUN, supply by supply
+    charges: NDArray[np.float64]  # (samples, supplies): joules at the end of intervals
+    hooks: NDArray[np.int64]  # (7,): addresses of functions of the user's; 0: none
+    shown: NDArray[np.float64]  # (replicas, 8): what they are shown
 
 
 class World(NamedTuple):
     """Everything a run holds."""
 
-    clock: NDArray[np.void]  # (1,) of CLOCK
+    clock: NDArray[np.void]  # (1,) of ``clock_type``
     rules: NDArray[np.void]  # (1,) of RULES
-    carbon: NDArray[np.void]  # of CARBON
+    carbon: NDArray[np.void]  # of ``carbon_type``
     weights: NDArray[np.float64]  # (priorities,): of the spec's scheduler
     arrivals: NDArray[np.float64]
     arriving: NDArray[np.int32]
@@ -58,16 +72,24 @@ class World(NamedTuple):
     images: NDArray[np.void]  # (nodes, images) of IMAGE
     variants: NDArray[np.void]  # of VARIANT
     fits: NDArray[np.void]  # (variants, device types) of FIT
-    laws: Laws
-    """Of execution times, and of the latencies of hops."""
+    distributions: Distributions
+    """The distributions of execution times, and of the latencies of hops."""
     functions: NDArray[np.void]  # of FUNCTION
+    lacking: NDArray[np.bool_]
+    """Functions that may have fewer replicas than they should: others are not looked at."""
+    blocked: NDArray[np.bool_]
+    """Functions of which no node could take a replica, until something is free."""
+    gaps: NDArray[np.int64]  # (functions, bins + 1): idle times by length, the last: longer ones
     members: NDArray[np.int64]  # (functions, replicas): those that take requests, oldest first
     replicas: NDArray[np.void]  # of REPLICA_SLOT
     slots: NDArray[np.void]  # of REQUEST_SLOT
     due: Due
     paths: Paths
     responses: NDArray[np.float64]
-    """Response times, in the order of completion,"""
+    """Response times, in the order of completion."""
     responded: NDArray[np.int32]
-    """and their functions."""
+    """The functions of the response times."""
     records: Records
+    seen: Nodes
+    """What learners see of the nodes, written when they look."""
+    extras: Extras | None

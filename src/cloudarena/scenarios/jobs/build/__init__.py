@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.base.arrays import Floats, Ints, whole_millionths
+from cloudarena.base.arrays import MICRO, Floats, Ints, whole_millionths
 from cloudarena.base.errors import SpecError
 from cloudarena.contract import RecordLevel
+from cloudarena.contract.window import HOURS, Window, end_of_window, whole_windows
 from cloudarena.engine.calendar import make_calendar
-from cloudarena.engine.index import make_index, put
-from cloudarena.scenarios.jobs.build import graph
+from cloudarena.engine.dag import child_lists, children_first
+from cloudarena.engine.dag_paths import longest_paths
+from cloudarena.engine.segment_tree import make_segment_tree
 from cloudarena.scenarios.jobs.build.outages import make_outages
+from cloudarena.scenarios.jobs.build.weights import dependence_weights
 from cloudarena.scenarios.jobs.spec import JobsScenario
 from cloudarena.scenarios.jobs.state import (
     CLOCK,
@@ -19,52 +22,91 @@ from cloudarena.scenarios.jobs.state import (
     Demand,
     Progress,
     Queue,
+    Ranking,
+    Resource,
     Tasks,
     World,
     idle_machines,
 )
-from cloudarena.workloads.jobs.columns import JobWorkload, jobs_of_tasks
+from cloudarena.workloads.jobs.columns import JobWorkload, jobs_of_tasks, slice_jobs
 from cloudarena.workloads.jobs.source import Generator
+from cloudarena.workloads.jobs.stream import JobStream
 
 SERIES_ROWS = 16_384
 """Instants the series keeps; twice as many are thinned to half."""
 BYTES_PER_MACHINE = 350.0
+MOST_DEVICES = 1024
+"""GPUs of a machine that are kept one by one."""
 MOST_RECORDED = 200_000_000
 """Instances in a table: 48 bytes each."""
 
 
+WINDOWS = ("jobs", HOURS)
+"""What the length of a window may be given in."""
+
+
+def places(scenario: JobsScenario, workload: JobWorkload, window: Window) -> Ints:
+    """The jobs with which windows may begin."""
+    return np.arange(max(1, whole_windows(workload.submit, window.unit, window.length)))
+
+
+def cut(scenario: JobsScenario, workload: JobWorkload, window: Window, place: int) -> JobsScenario:
+    """The scenario of a window, which begins with a job."""
+    end = end_of_window(workload.submit, place, window.unit, window.length)
+    return scenario.with_workload(slice_jobs(workload, place, end - place), warmup_s=0.0)
+
+
+def arrivals_s(scenario: JobsScenario, workload: JobWorkload) -> Floats:
+    """When each job is submitted, in seconds."""
+    return workload.submit
+
+
 def build_world(
-    scenario: JobsScenario, workload: JobWorkload, seed: int, record: RecordLevel
+    scenario: JobsScenario,
+    workload: JobWorkload,
+    seed: int,
+    record: RecordLevel,
+    stream: JobStream | None = None,
 ) -> World:
-    """Lays out the arrays; refuses tasks that fit no machine."""
+    """Lays out the arrays; refuses tasks that fit no machine.
+
+    Of a stream, ``workload`` is what is in memory of it.
+    """
     kinds, tasks, jobs = scenario.machines, len(workload.instances), len(workload.submit)
     scenario.check_fits(workload)
-    check_record(workload, record)
-    users, user = np.unique(workload.user, return_inverse=True)
+    if stream is None:
+        check_record(workload, record)
+    users = np.unique(workload.user) if stream is None else stream.users
+    user = np.searchsorted(users, workload.user)
     counts = [kind.count for kind in kinds]
     capacity = np.repeat([kind.sizes for kind in kinds], counts, axis=0)
     speed = np.repeat(np.array([kind.speed for kind in kinds]), counts)
-    first_child, children = graph.children_of(workload)
-    order = graph.children_first(workload)
+    first_child, children = child_lists(workload.first_parent, workload.parents)
+    order = children_first(workload.first_parent, workload.parents)
     shown = known_durations(scenario, workload)
     owner = jobs_of_tasks(workload)
-    machines = idle_machines(capacity, speed, rows=max(1024, 4 * len(capacity)))
-    for machine, free in enumerate(capacity):
-        put(machines.room, machine, free, 1)
+    rows = max(1024, 4 * len(capacity))
+    devices = gpu_devices(scenario, workload, capacity, stream is not None)
+    machines = idle_machines(capacity, speed, rows, devices)
     clock, totals = np.zeros(1, CLOCK), np.zeros(1, TOTALS)
-    clock["due"], clock["jobs_left"], clock["stride"] = np.inf, jobs, 1
+    clock["due"], clock["stride"] = np.inf, 1
+    clock["jobs_left"], clock["more"] = stream.jobs if stream else jobs, stream is not None
+    clock["last"], clock["next"], clock["expected"] = jobs, -1, np.nan
 
     def whole(value: int) -> Ints:
         return np.full(tasks, value, np.int64)
 
     return World(
         interval=scenario.scheduling_interval,
-        recycles=record == "none",
+        one_by_one=scenario.simultaneous == "one-by-one",
+        slowest=float(speed.min()),
+        recycles=(record == "none" and scenario.warmup_s == 0) or stream is not None,
         demand=Demand(
             workload.submit,
             workload.first_task,
             workload.duration,
             1.0 / shortest_times(scenario, workload),
+            users >= 0,
             first_child,
             children,
         ),
@@ -81,19 +123,25 @@ def build_world(
             demand=whole_millionths(workload.demand),
             duration=shown,
             path=known_paths(workload, shown),
-            weight=graph.dependence_weights(order, first_child, children, workload.instances),
+            weight=dependence_weights(order, first_child, children, workload.instances),
             gang=workload.gang,
             first_task=workload.first_task,
             job_held=np.zeros((jobs, 4), np.int64),
             user_held=np.zeros((len(users), 4), np.int64),
+            processors=workload.instances * workload.demand[:, Resource.CPU],
+            user_runs=np.full((len(users), 2), np.inf),
+            user_predicted=np.full(len(users), np.inf),
+            begin_s=workload.begin_s,
+            children=np.diff(first_child),
+            depth=known_paths(workload, np.ones(len(order))).astype(np.int64) - 1,
         ),
         machines=machines,
         queue=Queue(
             task_at=np.arange(tasks),
-            place_of=np.arange(tasks),
-            waiting=make_index(tasks, 4),
-            fresh=make_index(tasks, 1),
-            dirty=make_index(len(capacity), 1),
+            position_of=np.arange(tasks),
+            waiting=make_segment_tree(tasks, 4),
+            fresh=make_segment_tree(tasks, 1),
+            dirty=make_segment_tree(len(capacity), 1),
             gangs=whole(0),
             gang_count=np.zeros(1, np.int64),
         ),
@@ -109,25 +157,54 @@ def build_world(
         ),
         ready=whole(0),
         spare_rows=np.empty(len(machines.rows), np.int64),
+        row_gpus=np.zeros((rows, devices.shape[1]), np.int64),
         finishes=make_calendar(len(machines.rows)),
+        ends=make_calendar(len(machines.rows)),
+        then=np.empty_like(capacity),
         outages=make_outages(scenario.failures, seed, len(capacity), workload.begin_s),
         clock=clock,
         totals=totals,
         held=np.zeros(4, np.int64),
         held_s=np.zeros(4),
+        occupants=np.zeros(len(capacity), np.int64),
+        used_since=np.zeros(len(capacity)),
+        used_s=np.zeros(len(capacity)),
         series=np.zeros((0 if record == "none" else SERIES_ROWS, len(SERIES_COLUMNS))),
+        ranking=np.zeros(len(Ranking), np.int64),
+        rooms=None,
+        shapes=None,
     )
 
 
+def gpu_devices(
+    scenario: JobsScenario, workload: JobWorkload, capacity: Ints, is_streamed: bool
+) -> Ints:
+    """The GPUs of each machine as devices, all free; no columns if nobody asks for a share of one.
+
+    2.5 GPUs are two devices and one of half the size.
+    """
+    gpus = capacity[:, Resource.GPU]
+    demand = whole_millionths(workload.demand[:, Resource.GPU])
+    if not is_streamed and not (demand % MICRO).any():
+        return np.zeros((len(gpus), 0), np.int64)
+    most = -(-int(gpus.max()) // MICRO)
+    if most > MOST_DEVICES:
+        kind = max(range(len(scenario.machines)), key=lambda k: scenario.machines[k].gpu)
+        raise SpecError(
+            f"machines[{kind}].gpu: {scenario.machines[kind].gpu:g} is not allowed: at most "
+            f"{MOST_DEVICES} where tasks ask for shares of a GPU"
+        )
+    return np.clip(gpus[:, None] - MICRO * np.arange(most), 0, MICRO)
+
+
 def known_paths(workload: JobWorkload, duration: Floats) -> Floats:
-    """For each task the longest path of durations to the end of its job, in seconds."""
-    first_child, children = graph.children_of(workload)
-    order = graph.children_first(workload)
-    return graph.longest_paths(order, first_child, children, duration)
+    """The longest path of durations from each task to the end of its job, in seconds."""
+    paths: Floats = longest_paths(workload.first_parent, workload.parents, duration, np.zeros(0))
+    return paths
 
 
 def shortest_times(scenario: JobsScenario, workload: JobWorkload) -> Floats:
-    """For each job the longest path of true durations, on the fastest machine, in seconds."""
+    """The longest path of true durations of each job, on the fastest machine, in seconds."""
     paths = known_paths(workload, workload.duration)
     longest: Floats = np.maximum.reduceat(paths, workload.first_task[:-1])
     return longest / max(kind.speed for kind in scenario.machines)

@@ -1,4 +1,4 @@
-"""When machines fail, before the first event: by the law, by a list, or by a file."""
+"""When machines fail, before the first event: by the distribution, by a list, or by a file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from cloudarena.engine.streams import stream
 from cloudarena.scenarios.jobs.kernel.outages import draw_failure
 from cloudarena.scenarios.jobs.spec.machines import Failures
 from cloudarena.scenarios.jobs.state import Outages
-from cloudarena.workloads.columns import check_filled, place, read_columns
+from cloudarena.workloads.columns import check_filled, location, read_columns
 from cloudarena.workloads.jobs.columns import LONGEST_TIME
 
 
 def make_outages(failures: Failures | None, seed: int, machines: int, begin: float) -> Outages:
-    """The first failure of each machine by the law, or all outages of the list.
+    """The first failure of each machine by the distribution, or all outages of the list.
 
     The list is on the clock of the workload, on which the run begins at ``begin``, in seconds.
     What was over by then has no part in it, and who is down then is so from the beginning.
@@ -50,7 +50,7 @@ def _given_outages(failures: Failures, machines: int) -> list[tuple[int, float, 
         where = [f"failures.outages[{k}]" for k in range(len(rows))]
     else:
         rows = _read_outages(failures.path)
-        where = [place(failures.path, row) for row in range(len(rows))]
+        where = [location(failures.path, row) for row in range(len(rows))]
     error = SpecError if failures.path is None else TraceError
     back = dict.fromkeys(range(machines), 0.0)
     given = []

@@ -8,7 +8,12 @@ The order of events at one instant:
    fails is lost and waits again.
 3. Jobs arrive, in the order of the workload; their tasks without parents are ready.
 4. Ready instances are started, one action after the other, until the policy starts nothing more
-   or nothing more fits. With a scheduling interval this happens only at its multiples.
+   or nothing more fits. With a scheduling interval this happens only at its multiples. A policy
+   may say which task is next before it fits: then the kernel starts that task, as soon as there is
+   room, and what may go ahead of it (``next``).
+
+With ``simultaneous: one-by-one`` step 4 follows each single event, and arrivals come first, then
+finishes, then outages.
 
 Instances of a task that start together on one machine are one row, and one event.
 """
@@ -21,43 +26,53 @@ import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.engine.calendar import size
-from cloudarena.engine.compiled import inlined, inner, lean
+from cloudarena.engine.compiled import (
+    jit_inline,
+    jit_inline_entry,
+    jit_inline_uncached,
+    jit_uncounted,
+)
+from cloudarena.engine.ordered_rooms import OrderedRooms
+from cloudarena.engine.segment_tree import SegmentTree
+from cloudarena.engine.shape_counts import ShapeCounts, how_many, nth_fitting
 from cloudarena.engine.status import DECIDE, FULL
+from cloudarena.engine.ties import random_index
+from cloudarena.scenarios.jobs.kernel.choice import (
+    find_slot,
+    first_ranked,
+    how_many_could_start,
+    nth_that_could_start,
+)
 from cloudarena.scenarios.jobs.kernel.clock import advance, record_series
 from cloudarena.scenarios.jobs.kernel.queue import copies_that_fit, gang_fits, is_ready
-from cloudarena.scenarios.jobs.kernel.rows import start
-from cloudarena.scenarios.jobs.state import Machines, NotAllowed, Shown, Tasks, World
+from cloudarena.scenarios.jobs.kernel.rows import is_idle, rows_are_short, start
+from cloudarena.scenarios.jobs.state import (
+    NEXT,
+    Machines,
+    NotAllowed,
+    Shown,
+    Start,
+    Tasks,
+    Turn,
+    World,
+)
 
 PATIENCE, PATIENCE_PER_MACHINE = 10_000, 100
 """How often in a row nothing may be started in an idle cluster with machines that are down."""
 
 
-@inner
-def is_idle(world: World) -> bool:
-    """Whether nothing runs and nothing will arrive: only machines may still fail and come back."""
-    return world.clock[0].arrived == len(world.demand.submit) and size(world.finishes) == 0
-
-
-@inlined
+@jit_inline_entry
 def must_start(world: World) -> bool:
     """Whether an idle cluster has nothing to wait for: no machine is down, or it waited for ever.
 
-    Machines that fail by a law do so without end, and so could wait who waits for them.
+    Machines that fail by a distribution do so without end, and so could wait who waits for them.
     """
     clock = world.clock[0]
     patience = PATIENCE + PATIENCE_PER_MACHINE * len(world.machines.up)
     return is_idle(world) and (clock.down == 0 or clock.idle_waits >= patience)
 
 
-@inner
-def rows_are_short(world: World) -> bool:
-    """Whether the next start may need more rows than there are."""
-    clock = world.clock[0]
-    needed = len(world.machines.up) + clock.lost_rows + 1
-    return clock.rows - clock.spare + needed > len(world.machines.rows)
-
-
-@inner
+@jit_inline
 def begin(world: World, task: int, machine: int, count: int) -> int:
     """Starts what an action says (DECIDE), or says why it may not.
 
@@ -91,14 +106,30 @@ def begin(world: World, task: int, machine: int, count: int) -> int:
     return DECIDE
 
 
-@lean
+@jit_inline
+def choose_next(world: World, task: int, backfills: int) -> int:
+    """Makes a task the next (DECIDE), or says why it may not be."""
+    clock = world.clock[0]
+    if task < 0 or task >= len(world.tasks.job):
+        return NotAllowed.NO_SUCH_TASK
+    if backfills < 0 or backfills > 1:
+        return NotAllowed.NO_SUCH_RULE
+    if not is_ready(world, task):
+        return NotAllowed.NOT_READY
+    clock.next, clock.backfills, clock.expected = task, backfills, np.nan
+    clock.deciding = Turn.NEXT
+    return DECIDE
+
+
+@jit_uncounted
 def act(world: World, task: int, machine: int, count: int) -> int:
     """Takes an action, if a decision is pending, and moves on; or says why it may not be taken.
 
-    Task and machine -1 start nothing more at this instant.
+    Task and machine -1 start nothing more at this instant. With NEXT as the machine the task is
+    next; others are backfilled until it starts if the count is 1.
     """
     clock = world.clock[0]
-    if clock.deciding == 1:
+    if clock.deciding == Turn.POLICY:
         if rows_are_short(world):
             return FULL
         clock.task, clock.machine, clock.count = task, machine, count
@@ -107,8 +138,12 @@ def act(world: World, task: int, machine: int, count: int) -> int:
                 return NotAllowed.MUST_START
             if is_idle(world):
                 clock.idle_waits += 1
-            clock.deciding = 0
+            clock.deciding = Turn.NOBODY
             record_series(world)
+        elif machine == NEXT:
+            status = choose_next(world, task, count)
+            if status != DECIDE:
+                return status
         else:
             status = begin(world, task, machine, count)
             if status != DECIDE:
@@ -116,29 +151,75 @@ def act(world: World, task: int, machine: int, count: int) -> int:
     return advance(world)
 
 
-@inner
+@jit_inline
 def shown_tasks(world: World, shown: Shown) -> Tasks:
     """The tasks with the part of ``ready`` that counts now."""
     t, clock = shown.tasks, world.clock[0]
+    first = world.queue.task_at[clock.first] if clock.first >= 0 else -1
     return Tasks(
-        world.queue.task_at[clock.first], shown.ready[: clock.ready],
+        first, shown.ready[: clock.ready],
         t.job, t.user, t.submit, t.instances, t.waiting, t.running, t.finished, t.demand,
         t.duration, t.path, t.weight, t.gang, t.first_task, t.job_held, t.user_held,
+        t.processors, t.user_runs, t.user_predicted, t.begin_s, t.children, t.depth,
     )  # fmt: skip
 
 
-@inner
+@jit_inline
 def shown_machines(world: World, shown: Shown) -> Machines:
     """The machines with the time and the rows that count now."""
     m = shown.machines
     return Machines(
         world.clock[0].now,
-        m.capacity, m.free, m.speed, m.up, m.total, m.free_total, m.room,
-        shown.active[: size(world.finishes)], m.rows,
+        m.capacity, m.free, m.speed, m.up, m.total, m.free_total, SegmentTree(m.room.nodes),
+        shown.active[: size(world.finishes)], m.rows, not must_start(world),
+        m.gpu_free,
     )  # fmt: skip
 
 
-@inner
+@jit_inline
+def choose(
+    world: World,
+    index: OrderedRooms | None,
+    shown: Shown,
+    parameters: Floats,
+    policy: Any,
+    rng: np.random.Generator,
+) -> Start:
+    """The action of a policy: what the index has found, or what the policy says."""
+    if index is not None:
+        return first_ranked(world, index)
+    return policy(shown_tasks(world, shown), shown_machines(world, shown), parameters, rng)
+
+
+@jit_inline_uncached
+def play_by_draws(
+    world: World,
+    shapes: ShapeCounts | None,
+    shown: Shown,
+    stop: Ints,
+    parameters: Floats,
+    policy: Any,
+    rng: np.random.Generator,
+) -> int:
+    """Plays as ``random`` does where machines are counted, else as the policy does.
+
+    What draws counts references, so that it is a loop of its own.
+    """
+    if shapes is not None:
+        task, machine, status = -1, -1, DECIDE
+        while status == DECIDE and stop[0] == 0:
+            if world.clock[0].deciding == Turn.POLICY:
+                if rows_are_short(world):  # before anything is drawn
+                    return FULL
+                task = nth_that_could_start(world, random_index(how_many_could_start(world), rng))
+                slot = find_slot(world, shapes, task)
+                machine = nth_fitting(shapes, slot, random_index(how_many(shapes, slot), rng))
+            status = act(world, task, machine, 1)
+        return status
+    return play_on(world, shown, stop, parameters, policy, rng)
+
+
+@jit_inline
 def play_on(
     world: World,
     shown: Shown,
@@ -154,12 +235,10 @@ def play_on(
     task, machine, count = -1, -1, 0
     status = DECIDE
     while status == DECIDE and stop[0] == 0:
-        if world.clock[0].deciding == 1:
+        if world.clock[0].deciding == Turn.POLICY:
             if rows_are_short(world):  # before the policy draws anything
                 return FULL
-            task, machine, count = policy(
-                shown_tasks(world, shown), shown_machines(world, shown), parameters, rng
-            )
+            task, machine, count = choose(world, world.rooms, shown, parameters, policy, rng)
         status = act(world, task, machine, count)
     return status
 
@@ -172,5 +251,5 @@ def play(
     policy: Any,
     rng: np.random.Generator,
 ) -> int:
-    """As ``play_on``, for Python; it counts references, since Python gives it a Generator."""
-    return play_on(world, shown, stop, parameters, policy, rng)
+    """Plays as ``play_on`` does, and counts references, since Python gives it a Generator."""
+    return play_by_draws(world, world.shapes, shown, stop, parameters, policy, rng)

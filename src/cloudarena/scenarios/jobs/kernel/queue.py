@@ -9,23 +9,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import inner, lean
-from cloudarena.engine.index import (
+from cloudarena.engine.compiled import jit_inline, jit_uncounted
+from cloudarena.engine.segment_tree import (
     LOWEST,
-    clear,
+    clear_entry,
     first_at_least,
-    first_number,
+    first_value_at_least,
     largest,
-    put,
-    put_number,
+    set_value,
+    set_vector,
 )
+from cloudarena.scenarios.jobs.kernel.gpus import GPU, gpu_copies, has_gpus
 from cloudarena.scenarios.jobs.state import Machines, Tasks, World
 
 UNBOUNDED = 1 << 62
 """How often an instance fits that asks for nothing."""
 
 
-@lean
+@jit_uncounted
 def copies_that_fit(tasks: Tasks, machines: Machines, task: int, machine: int) -> int:
     """How many instances of a task a machine has room for now."""
     if not machines.up[machine]:
@@ -34,19 +35,21 @@ def copies_that_fit(tasks: Tasks, machines: Machines, task: int, machine: int) -
     for r in range(4):
         if tasks.demand[task, r] > 0:
             copies = min(copies, machines.free[machine, r] // tasks.demand[task, r])
+    if copies > 0 and machines.gpu_free.shape[1] > 0 and tasks.demand[task, GPU] > 0:
+        copies = min(copies, gpu_copies(tasks, machines, task, machine))
     return copies
 
 
-@lean
+@jit_uncounted
 def fits(tasks: Tasks, machines: Machines, task: int, machine: int) -> bool:
     """Whether a machine has room for an instance of a task now."""
     room = machines.up[machine]
     for r in range(4):
         room &= machines.free[machine, r] >= tasks.demand[task, r]
-    return room
+    return room and has_gpus(tasks, machines, task, machine)
 
 
-@lean
+@jit_uncounted
 def gang_fits(tasks: Tasks, machines: Machines, task: int) -> bool:
     """Whether all machines together have room for all waiting instances of a task."""
     missing = tasks.waiting[task]
@@ -61,13 +64,22 @@ def gang_fits(tasks: Tasks, machines: Machines, task: int) -> bool:
     return False
 
 
-@lean
+@jit_uncounted
+def machine_from(tasks: Tasks, machines: Machines, task: int, begin: int) -> int:
+    """The first machine from one on with room for an instance of a task; -1 if there is none."""
+    machine = first_at_least(machines.room, tasks.demand[task], 1, begin)
+    while machine >= 0 and not has_gpus(tasks, machines, task, machine):
+        machine = first_at_least(machines.room, tasks.demand[task], 1, machine + 1)
+    return machine
+
+
+@jit_uncounted
 def first_machine(tasks: Tasks, machines: Machines, task: int) -> int:
-    """The lowest-numbered machine with room for an instance of a task; -1 if there is none."""
-    return first_at_least(machines.room, tasks.demand[task], 1, 0)
+    """The first machine with room for an instance of a task; -1 if there is none."""
+    return machine_from(tasks, machines, task, 0)
 
 
-@lean
+@jit_uncounted
 def can_start(tasks: Tasks, machines: Machines, task: int) -> bool:
     """Whether a ready task could start now: one instance, or all of a gang."""
     if tasks.gang[task]:
@@ -75,95 +87,102 @@ def can_start(tasks: Tasks, machines: Machines, task: int) -> bool:
     return first_machine(tasks, machines, task) >= 0
 
 
-@inner
-def find(numbers: NDArray[np.int64], length: int, number: int) -> int:
+@jit_inline
+def find(values: NDArray[np.int64], length: int, value: int) -> int:
     """Where a number stands, or would stand, in the rising beginning of an array."""
     low, high = 0, length
     while low < high:
         middle = (low + high) // 2
-        if numbers[middle] < number:
+        if values[middle] < value:
             low = middle + 1
         else:
             high = middle
     return low
 
 
-@inner
-def insert(numbers: NDArray[np.int64], length: int, number: int) -> None:
+@jit_inline
+def insert(values: NDArray[np.int64], length: int, value: int) -> None:
     """Puts a number into the rising beginning of an array."""
-    place = find(numbers, length, number)
-    for k in range(length, place, -1):
-        numbers[k] = numbers[k - 1]
-    numbers[place] = number
+    position = find(values, length, value)
+    for k in range(length, position, -1):
+        values[k] = values[k - 1]
+    values[position] = value
 
 
-@inner
-def remove(numbers: NDArray[np.int64], length: int, number: int) -> None:
+@jit_inline
+def remove(values: NDArray[np.int64], length: int, value: int) -> None:
     """Takes a number out of the rising beginning of an array."""
-    for k in range(find(numbers, length, number), length - 1):
-        numbers[k] = numbers[k + 1]
+    for k in range(find(values, length, value), length - 1):
+        values[k] = values[k + 1]
 
 
-@inner
+@jit_inline
 def is_ready(world: World, task: int) -> bool:
     """Whether a task is ready and has waiting instances."""
     return world.progress.ready_time[task] < np.inf and world.tasks.waiting[task] > 0
 
 
-@inner
+@jit_inline
 def become_ready(world: World, task: int) -> None:
     """Puts a task among the ready ones."""
     clock, queue = world.clock[0], world.queue
     insert(world.ready, clock.ready, task)
     clock.ready += 1
-    place = queue.place_of[task]
+    if clock.early == 1:  # nobody asks which is the first that could start
+        return
+    position = queue.position_of[task]
     if world.tasks.gang[task]:
-        insert(queue.gangs, queue.gang_count[0], place)
+        insert(queue.gangs, queue.gang_count[0], position)
         queue.gang_count[0] += 1
     else:
-        put(queue.waiting, place, world.tasks.demand[task], -1)
-        put_number(queue.fresh, place, 1)
+        set_value(queue.fresh, position, 1)
 
 
-@inner
+@jit_inline
 def no_longer_ready(world: World, task: int) -> None:
     """Takes a task without waiting instances from the ready ones."""
     clock, queue = world.clock[0], world.queue
     remove(world.ready, clock.ready, task)
     clock.ready -= 1
-    place = queue.place_of[task]
+    if clock.early == 1:
+        return
+    position = queue.position_of[task]
     if world.tasks.gang[task]:
-        remove(queue.gangs, queue.gang_count[0], place)
+        remove(queue.gangs, queue.gang_count[0], position)
         queue.gang_count[0] -= 1
     else:
-        clear(queue.waiting, place)
-        clear(queue.fresh, place)
+        clear_entry(queue.waiting, position)
+        clear_entry(queue.fresh, position)
 
 
-@inner
+@jit_inline
 def next_in_queue(world: World) -> int:
-    """The first place of the queue whose task could start now; -1 if there is none."""
+    """The first position of the queue whose task could start now; -1 if there is none."""
     tasks, machines, queue = world.tasks, world.machines, world.queue
     nowhere = len(tasks.job)
     first = nowhere
-    place = first_number(queue.fresh, 1)
-    while place >= 0:
-        if first_machine(tasks, machines, queue.task_at[place]) >= 0:
-            first = place
+    position = first_value_at_least(queue.fresh, 1)
+    while position >= 0:
+        task = queue.task_at[position]
+        if first_machine(tasks, machines, task) >= 0:
+            first = position
             break
-        clear(queue.fresh, place)
-        place = first_number(queue.fresh, 1)
-    # A machine's place is the first that may fit it: no place before it does.
+        clear_entry(queue.fresh, position)
+        set_vector(queue.waiting, position, tasks.demand[task], -1)
+        position = first_value_at_least(queue.fresh, 1)
+    # A machine's entry is the first position that may fit it: none before it does.
     while largest(queue.dirty) > LOWEST and -largest(queue.dirty) < first:
         known = -largest(queue.dirty)
-        machine = first_number(queue.dirty, -known)
-        place = first_at_least(queue.waiting, machines.free[machine], -1, known)
-        if place < 0:
-            clear(queue.dirty, machine)
-        elif place == known:
-            first = place
+        machine = first_value_at_least(queue.dirty, -known)
+        position = first_at_least(queue.waiting, machines.free[machine], -1, known)
+        while position >= 0 and not has_gpus(tasks, machines, queue.task_at[position], machine):
+            position = first_at_least(queue.waiting, machines.free[machine], -1, position + 1)
+        if position < 0:
+            clear_entry(queue.dirty, machine)
+        elif position == known:
+            first = position
         else:
-            put_number(queue.dirty, machine, -place)
+            set_value(queue.dirty, machine, -position)
     for k in range(queue.gang_count[0]):
         if queue.gangs[k] >= first:
             break
@@ -172,7 +191,7 @@ def next_in_queue(world: World) -> int:
     return first if first < nowhere else -1
 
 
-@lean
+@jit_uncounted
 def first_in_queue(world: World) -> int:
-    """As ``next_in_queue``, for a caller in Python."""
+    """Calls ``next_in_queue`` for Python."""
     return next_in_queue(world)

@@ -1,8 +1,10 @@
 """EASY backfilling: later tasks start early where they do not hold up the first (Lifka 1995).
 
-Tasks are served in order of number. What runs is expected to end when its known duration (exact or
+Tasks are served in order of index. What runs is expected to end when its known duration (exact or
 estimated, as the spec says) is over; what runs longer, at the next moment. A reservation is for one
-instance, or for all instances of a gang at once. Machines that are down are not counted on.
+instance, or for all instances of a gang at once. Machines that are down are not counted on. The
+GPUs of a machine are counted together in a reservation: where tasks ask for shares of a GPU it may
+be too early.
 """
 
 from __future__ import annotations
@@ -11,22 +13,18 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from cloudarena.engine.calendar import Calendar, heapify, next_time, pop, size
-from cloudarena.engine.compiled import compiled, lean
-from cloudarena.engine.index import largest_vector
+from cloudarena.engine.calendar import Calendar, heapify
+from cloudarena.engine.compiled import jit, jit_uncounted
+from cloudarena.engine.segment_tree import largest_vector
 from cloudarena.policies import Parameters
-from cloudarena.scenarios.jobs.kernel.queue import (
-    UNBOUNDED,
-    can_start,
-    copies_that_fit,
-    first_machine,
-)
+from cloudarena.scenarios.jobs.kernel.next import copies_in, time_of_room, units_needed
+from cloudarena.scenarios.jobs.kernel.queue import can_start, copies_that_fit, first_machine
 from cloudarena.scenarios.jobs.policies.known import ESTIMATES
 from cloudarena.scenarios.jobs.policies.placement import POLICIES, as_many
 from cloudarena.scenarios.jobs.state import NOTHING, Machines, Start, Tasks
 
 
-@lean
+@jit_uncounted
 def expected_end(tasks: Tasks, machines: Machines, row: int) -> float:
     """When a running row is expected to end: after now, and after its known duration."""
     task, machine = machines.rows[row]["task"], machines.rows[row]["machine"]
@@ -34,19 +32,7 @@ def expected_end(tasks: Tasks, machines: Machines, row: int) -> float:
     return max(end, np.nextafter(machines.now, np.inf))
 
 
-@lean
-def copies_in(free: NDArray[np.int64], tasks: Tasks, task: int, row: int) -> int:
-    """How many instances of a task fit into a row of what is, or will be, free."""
-    copies = UNBOUNDED
-    for r in range(4):
-        if free[row, r] < 0:
-            return 0
-        if tasks.demand[task, r] > 0:
-            copies = min(copies, free[row, r] // tasks.demand[task, r])
-    return copies
-
-
-@lean
+@jit_uncounted
 def is_within(tasks: Tasks, task: int, limit: NDArray[np.int64]) -> bool:
     """Whether an instance of a task asks for no more than a limit."""
     within = True
@@ -55,13 +41,7 @@ def is_within(tasks: Tasks, task: int, limit: NDArray[np.int64]) -> bool:
     return within
 
 
-@lean
-def units_needed(tasks: Tasks, task: int) -> int:
-    """How many instances must start together."""
-    return tasks.waiting[task] if tasks.gang[task] else 1
-
-
-@compiled
+@jit
 def head_start(tasks: Tasks, machines: Machines, head: int, free: NDArray[np.int64]) -> float:
     """When the head is expected to start; ``free`` becomes what is free of each machine then."""
     count = len(machines.active)
@@ -71,23 +51,10 @@ def head_start(tasks: Tasks, machines: Machines, head: int, free: NDArray[np.int
     for k in range(count):
         ends.times[k] = expected_end(tasks, machines, machines.active[k])
     heapify(ends)
-    needed, copies = units_needed(tasks, head), 0
-    for m in range(len(machines.up)):
-        copies += min(needed, copies_in(free, tasks, head, m))
-    while size(ends) > 0:
-        time = next_time(ends)
-        while next_time(ends) == time:
-            row = machines.rows[pop(ends)]
-            copies -= min(needed, copies_in(free, tasks, head, row.machine))
-            for r in range(4):
-                free[row.machine, r] += row.count * tasks.demand[row.task, r]
-            copies += min(needed, copies_in(free, tasks, head, row.machine))
-        if copies >= needed:
-            return time
-    return np.inf
+    return time_of_room(tasks, machines, head, free, ends)
 
 
-@compiled
+@jit
 def spare_rooms(
     tasks: Tasks, machines: Machines, head: int, free: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -109,7 +76,7 @@ def spare_rooms(
     return spare
 
 
-@compiled
+@jit
 def gang_is_harmless(
     tasks: Tasks,
     machines: Machines,
@@ -136,7 +103,7 @@ def gang_is_harmless(
     return copies >= needed
 
 
-@compiled
+@jit
 def harmless_start(
     tasks: Tasks, machines: Machines, task: int, shadow: float, spare: NDArray[np.int64]
 ) -> Start:
@@ -145,6 +112,8 @@ def harmless_start(
         ends_before = machines.now + tasks.duration[task] / machines.speed[m] <= shadow
         room = machines.free if ends_before else spare
         copies = min(tasks.waiting[task], copies_in(room, tasks, task, m))
+        if copies > 0:  # by sums: shares of a GPU may leave no device with room
+            copies = min(copies, copies_that_fit(tasks, machines, task, m))
         if copies > 0:
             return task, m, copies
     return NOTHING
@@ -152,7 +121,7 @@ def harmless_start(
 
 @POLICIES.register("easy-backfilling", needs=ESTIMATES)
 def easy_backfilling(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
-    """In order, but later tasks go ahead if the first one still starts as early as it could."""
+    """Tasks in order, but later ones go ahead if the first still starts as early as it could."""
     head = tasks.ready[0]
     if tasks.first == head:
         return as_many(tasks, machines, head, first_machine(tasks, machines, head))

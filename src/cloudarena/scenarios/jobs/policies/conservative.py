@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cloudarena.contract.kernel_run import compiled_step
 from cloudarena.engine.calendar import Calendar, make_calendar, next_time, pop, push
-from cloudarena.engine.compiled import compiled, inner, separate
+from cloudarena.engine.compiled import jit, jit_call, jit_inline
 from cloudarena.scenarios.jobs.decision import JobsDecision
 from cloudarena.scenarios.jobs.kernel.queue import UNBOUNDED, can_start, copies_that_fit
 from cloudarena.scenarios.jobs.policies.backfilling import expected_end
@@ -31,7 +31,7 @@ RESERVATIONS = 4096
 """How many starts are planned at most; what there is no reservation for waits as well."""
 
 LOOK_AFTER = 8
-"""After so many reservations it is asked whether more are of use."""
+"""The reservations after which it is asked whether more are of use."""
 
 RESERVATION = np.dtype(
     [("task", np.int64), ("machine", np.int64), ("count", np.int64), ("begin", np.float64)]
@@ -65,7 +65,7 @@ class Plan(NamedTuple):
     first: NDArray[np.int64]  # (machines,)
     """The step of each machine that counts now."""
     tried: NDArray[np.int64]  # (tasks, machines)
-    """For each planned task the step up to which a machine has no room for it; -1 if for ever."""
+    """The step up to which a machine has no room for each planned task; -1 if for ever."""
     spare_steps: NDArray[np.int64]
     up: NDArray[np.bool_]  # (machines,)
     """Which machines were up when the plan was made."""
@@ -94,9 +94,9 @@ def make_plan(machines: int, rows: int) -> Plan:
     )  # fmt: skip
 
 
-@separate
+@jit_call
 def add_step(plan: Plan, time: float, free: NDArray[np.int64], following: int) -> int:
-    """Makes a step before another; returns its number."""
+    """Makes a step before another; returns its index."""
     plan.counts[0].steps -= 1
     step = plan.spare_steps[plan.counts[0].steps]
     plan.times[step] = time
@@ -106,8 +106,8 @@ def add_step(plan: Plan, time: float, free: NDArray[np.int64], following: int) -
     return step
 
 
-@compiled
-def begin_anew(plan: Plan, tasks: Tasks, machines: Machines) -> None:
+@jit
+def restart_plan(plan: Plan, tasks: Tasks, machines: Machines) -> None:
     """Plans nothing; the steps are the expected ends of what runs."""
     counts, rows = plan.counts[0], machines.active
     counts.tasks, counts.due, counts.started = 0, 0, 0
@@ -133,7 +133,7 @@ def begin_anew(plan: Plan, tasks: Tasks, machines: Machines) -> None:
         plan.first[m] = add_step(plan, machines.now, free[m], plan.first[m])
 
 
-@separate
+@jit_call
 def move_on(plan: Plan, tasks: Tasks, now: float) -> None:
     """Leaves the steps behind that have passed, and finds the reservations that are due."""
     counts = plan.counts[0]
@@ -150,11 +150,11 @@ def move_on(plan: Plan, tasks: Tasks, now: float) -> None:
         put_due(plan, tasks, pop(plan.later))
 
 
-@separate
-def put_due(plan: Plan, tasks: Tasks, number: int) -> None:
+@jit_call
+def put_due(plan: Plan, tasks: Tasks, index: int) -> None:
     """Puts a reservation for now behind the others."""
-    reservation = plan.reservations[number]
-    plan.due[plan.counts[0].due] = number
+    reservation = plan.reservations[index]
+    plan.due[plan.counts[0].due] = index
     plan.counts[0].due += 1
     for r in range(4):
         plan.pending[reservation.machine, r] += (
@@ -162,7 +162,7 @@ def put_due(plan: Plan, tasks: Tasks, number: int) -> None:
         )
 
 
-@separate
+@jit_call
 def holds_still(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
     """Whether the tasks wait, and the machines are free, as the plan expects it now."""
     counts = plan.counts[0]
@@ -187,7 +187,7 @@ def holds_still(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
     return True
 
 
-@inner
+@jit_inline
 def has_room(plan: Plan, tasks: Tasks, task: int, step: int) -> bool:
     """Whether an instance of a task fits into a step."""
     fits = True
@@ -196,7 +196,7 @@ def has_room(plan: Plan, tasks: Tasks, task: int, step: int) -> bool:
     return fits
 
 
-@inner
+@jit_inline
 def step_without_room(plan: Plan, tasks: Tasks, task: int, step: int, end: float) -> int:
     """The first step, from one on and until some time, without room for an instance; or -1."""
     while has_room(plan, tasks, task, step):
@@ -206,7 +206,7 @@ def step_without_room(plan: Plan, tasks: Tasks, task: int, step: int, end: float
     return step
 
 
-@inner
+@jit_inline
 def copies_until(plan: Plan, tasks: Tasks, task: int, step: int, end: float) -> int:
     """How many instances have room from a step on until some time."""
     free = plan.free
@@ -226,7 +226,7 @@ def copies_until(plan: Plan, tasks: Tasks, task: int, step: int, end: float) -> 
     return copies
 
 
-@separate
+@jit_call
 def first_room(
     plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, step: int, latest: float
 ) -> tuple[int, int]:
@@ -249,7 +249,7 @@ def first_room(
     return -1, 0
 
 
-@separate
+@jit_call
 def room_at(
     plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, moment: float
 ) -> int:
@@ -263,7 +263,7 @@ def room_at(
     return copies_until(plan, tasks, task, step, end)
 
 
-@separate
+@jit_call
 def step_at(plan: Plan, step: int, moment: float, now: float) -> int:
     """The step, from one on, that begins at a moment; makes it if need be."""
     while plan.following[step] >= 0 and plan.times[plan.following[step]] <= moment:
@@ -274,7 +274,7 @@ def step_at(plan: Plan, step: int, moment: float, now: float) -> int:
     return plan.following[step]
 
 
-@separate
+@jit_call
 def reserve(
     plan: Plan, tasks: Tasks, machines: Machines,
     task: int, machine: int, step: int, begin: float, count: int,
@@ -288,19 +288,19 @@ def reserve(
             plan.free[step, r] -= count * tasks.demand[task, r]
         step = plan.following[step]
     counts.reservations -= 1
-    number = plan.spare_reservations[counts.reservations]
-    reservation = plan.reservations[number]
+    index = plan.spare_reservations[counts.reservations]
+    reservation = plan.reservations[index]
     reservation.task = task
     reservation.machine = machine
     reservation.count = count
     reservation.begin = begin
     if begin == now:
-        put_due(plan, tasks, number)
+        put_due(plan, tasks, index)
     else:
-        push(plan.later, begin, number)
+        push(plan.later, begin, index)
 
 
-@separate
+@jit_call
 def may_start(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> bool:
     """Whether a task that is not planned has room now; once it has none, no more is planned for it.
 
@@ -317,8 +317,8 @@ def may_start(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> bool:
     return False
 
 
-@separate
-def skip_tried(plan: Plan, tasks: Tasks, place: int, first: int) -> None:
+@jit_call
+def skip_tried(plan: Plan, tasks: Tasks, position: int, first: int) -> None:
     """Finds the steps up to which there is no room for a planned task, from those before it.
 
     Where a task has no room, one that asks for as much or more, for as long or longer, has none.
@@ -326,26 +326,28 @@ def skip_tried(plan: Plan, tasks: Tasks, place: int, first: int) -> None:
     Args:
         plan: what is expected.
         tasks: all tasks.
-        place: of the task among the planned ones.
+        position: of the task among the planned ones.
         first: the first of these whose tried steps are known.
     """
-    task, tried = plan.tasks[place].task, plan.tried
+    task, tried = plan.tasks[position].task, plan.tried
     for m in range(len(plan.first)):
-        tried[place, m] = plan.first[m]
-    for k in range(first, place):
+        tried[position, m] = plan.first[m]
+    for k in range(first, position):
         other = plan.tasks[k].task
         is_more = not tasks.gang[other] and tasks.duration[task] >= tasks.duration[other]
         for r in range(4):
             is_more &= tasks.demand[task, r] >= tasks.demand[other, r]
         if is_more:
             for m in range(len(plan.first)):
-                step, known = tried[place, m], tried[k, m]
+                step, known = tried[position, m], tried[k, m]
                 if step >= 0 and (known < 0 or plan.times[known] > plan.times[step]):
-                    tried[place, m] = known
+                    tried[position, m] = known
 
 
-@compiled
-def reserve_instances(plan: Plan, tasks: Tasks, machines: Machines, place: int, other: int) -> int:
+@jit
+def reserve_instances(
+    plan: Plan, tasks: Tasks, machines: Machines, position: int, other: int
+) -> int:
     """Plans instances, each as early as can be; returns how many there was no reservation for.
 
     It may end as soon as another task, if there is one (not -1), has no room now any more.
@@ -354,12 +356,12 @@ def reserve_instances(plan: Plan, tasks: Tasks, machines: Machines, place: int, 
         plan: what is expected.
         tasks: all tasks.
         machines: all machines.
-        place: of the task among the planned ones; where it has no room is in ``plan.tried``.
+        position: of the task among the planned ones; where it has no room is in ``plan.tried``.
         other: the other task.
     """
-    task, left = plan.tasks[place].task, plan.tasks[place].left
+    task, left = plan.tasks[position].task, plan.tasks[position].left
     # Of each machine the step from which on there may be room, and for how many; 0: not known.
-    steps, copies = plan.tried[place], np.zeros(len(plan.first), np.int64)
+    steps, copies = plan.tried[position], np.zeros(len(plan.first), np.int64)
     earliest, made = np.inf, 0
     for m in range(len(steps)):
         steps[m], copies[m] = first_room(plan, tasks, machines, task, m, steps[m], earliest)
@@ -387,7 +389,7 @@ def reserve_instances(plan: Plan, tasks: Tasks, machines: Machines, place: int, 
     return left
 
 
-@separate
+@jit_call
 def gang_start(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> int:
     """The first machine from which a gang may start now without touching a plan; -1 if none."""
     if not can_start(tasks, machines, task):
@@ -405,7 +407,7 @@ def gang_start(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> int:
     return -1
 
 
-@separate
+@jit_call
 def reserve_gang(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> None:
     """Plans all waiting instances of a task at once, as early as can be, machines in order."""
     moment = machines.now
@@ -433,15 +435,15 @@ def reserve_gang(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> Non
             left -= here
 
 
-@separate
+@jit_call
 def start_due(plan: Plan, tasks: Tasks) -> Start:
     """The next of the reservations for now, as a start."""
     counts = plan.counts[0]
-    number = plan.due[counts.started]
-    reservation = plan.reservations[number]
+    index = plan.due[counts.started]
+    reservation = plan.reservations[index]
     task, machine, count = reservation.task, reservation.machine, reservation.count
     counts.started += 1
-    plan.spare_reservations[counts.reservations] = number
+    plan.spare_reservations[counts.reservations] = index
     counts.reservations += 1
     for r in range(4):
         plan.pending[machine, r] -= count * tasks.demand[task, r]
@@ -451,7 +453,7 @@ def start_due(plan: Plan, tasks: Tasks) -> Start:
     return task, machine, count
 
 
-@separate
+@jit_call
 def is_as_expected(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
     """Whether the plan holds still; brings it up to now."""
     counts, now = plan.counts[0], machines.now
@@ -463,12 +465,12 @@ def is_as_expected(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
     return holds_still(plan, tasks, machines)
 
 
-@compiled
+@jit
 def next_start(plan: Plan, tasks: Tasks, machines: Machines, is_exact: bool) -> Start:
     """What is to start now, by a plan of the first ready tasks."""
     counts = plan.counts[0]
     if not is_as_expected(plan, tasks, machines):
-        begin_anew(plan, tasks, machines)
+        restart_plan(plan, tasks, machines)
     counts.is_kept = 1
     depth = min(DEPTH, len(tasks.ready))
     # What was tried for those planned earlier may be about steps that have passed.
@@ -515,13 +517,14 @@ def next_start(plan: Plan, tasks: Tasks, machines: Machines, is_exact: bool) -> 
 
 @POLICIES.stepped("conservative-backfilling")
 class ConservativeBackfilling:
-    """In order, but later tasks go ahead if no task before them starts later for it.
+    """Tasks in order, but later ones go ahead if no task before them starts later for it.
 
     Plans the first 256 ready tasks with at most 4096 reservations; what is behind waits.
     """
 
     name = "conservative-backfilling"
     order = None
+    early = False
     needs = ESTIMATES
 
     def __init__(self) -> None:
@@ -545,4 +548,15 @@ class ConservativeBackfilling:
             types = [numba.typeof(part) for part in (self._plan, tasks, machines, True)]
             self._next_start = compiled_step(next_start, *types)
         start: Start = self._next_start(self._plan, tasks, machines, self._is_exact)
-        return None if start == NOTHING else start
+        if start == NOTHING:
+            return None
+        task, machine, count = start
+        if machines.gpu_free.shape[1] > 0 and not tasks.gang[task]:
+            # A plan counts the GPUs of a machine together: a share may find no device.
+            fitting = min(count, int(copies_that_fit(tasks, machines, task, machine)))
+            if fitting < count:
+                self._plan = None
+            if fitting == 0:
+                return None
+            count = fitting
+        return task, machine, count

@@ -16,7 +16,7 @@ from cloudarena.scenarios.jobs.spec import JobsScenario
 from cloudarena.scenarios.jobs.state import Machines, Start, Tasks
 
 MOST_INSTANCES = 20_000
-"""In one batch: the heuristics look at all pairs of instances and machines, many times."""
+"""The most instances of a batch: heuristics look at all pairs with machines, many times."""
 
 
 def describe(heuristic: str) -> str:
@@ -25,13 +25,13 @@ def describe(heuristic: str) -> str:
 
 
 class BatchMapping:
-    """Maps all waiting instances to machines by a heuristic, anew whenever tasks become ready.
+    """Maps all waiting instances to machines by a heuristic, again whenever tasks become ready.
 
     The heuristic takes an instance on a machine as the time for which it fills the machine: its
     duration / the machine's speed * its largest share of any of the machine's resources. A machine
     is ready when what runs on it would be over at that rate. Each machine starts what was mapped
     to it, shortest first, as soon as it fits. Gangs start as soon as they fit. When a machine fails
-    or comes back all is mapped anew; instances that fit no machine that is up are left out.
+    or comes back all is mapped again; instances that fit no machine that is up are left out.
     """
 
     needs = ESTIMATES
@@ -69,6 +69,8 @@ class BatchMapping:
             for k, (task, count) in enumerate(queued):
                 need = tasks.demand[task]
                 copies = int((free[machine] // np.maximum(need, 1))[need > 0].min(initial=count))
+                if copies > 0 and decision.machines.gpu_free.shape[1] > 0:
+                    copies = min(copies, decision.copies(task, machine))
                 if not decision.machines.up[machine] or copies <= 0:
                     continue
                 here = min(count, copies)
@@ -82,8 +84,8 @@ class BatchMapping:
 
     def _map(self, decision: JobsDecision, waiting: dict[int, int]) -> None:
         tasks, machines = decision.tasks, decision.machines
-        numbers = np.array(list(waiting), np.int64)
-        each = np.repeat(numbers, list(waiting.values()))
+        tasks_waiting = np.array(list(waiting), np.int64)
+        each = np.repeat(tasks_waiting, list(waiting.values()))
         if len(each) > MOST_INSTANCES:
             raise PolicyError(
                 f"policy {self.name}: {len(each)} instances wait at {decision.now:g} s: it maps at "
@@ -116,7 +118,7 @@ class BatchMapping:
 
 
 def fill_times(demand: Ints, duration: Floats, machines: Machines) -> Floats:
-    """For each instance and machine, the time for which it fills the machine."""
+    """The time for which each instance fills each machine."""
     share = (demand[:, None, :] / np.maximum(machines.capacity, 1)[None]).max(axis=2)
     times: Floats = duration[:, None] / machines.speed[None] * np.maximum(share, 1e-9)
     return times
@@ -125,9 +127,9 @@ def fill_times(demand: Ints, duration: Floats, machines: Machines) -> Floats:
 def first_ready(times: Floats, possible: Flags, ready: Floats) -> Ints:
     """OLB among the machines on which an instance can run."""
     ready, assignment = ready.copy(), np.zeros(len(times), np.int64)
-    for number, (row, fits) in enumerate(zip(times, possible, strict=True)):
+    for index, (row, fits) in enumerate(zip(times, possible, strict=True)):
         machine = int(np.argmin(np.where(fits, ready, np.inf)))
-        assignment[number] = machine
+        assignment[index] = machine
         ready[machine] += row[machine]
     return assignment
 

@@ -4,6 +4,9 @@ Each is one function of arrays that gives one start, ``(task, machine, instances
 is asked again at the same instant until it gives NOTHING or nothing more fits. List policies take
 the first task of their queue that could start; their queues differ in the order. Ties go to the
 lower number or, with ``ties=random``, to any of the equals.
+
+Those that say so by ``ranks_by`` find their choice in an index on many machines, and the function,
+which says what they are, decides where there are few.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ import numpy as np
 from numpy.random import Generator
 
 from cloudarena.base.arrays import Floats, Ints, locked
-from cloudarena.engine.compiled import lean
-from cloudarena.engine.ties import TIES, either
+from cloudarena.engine.compiled import jit_uncounted
+from cloudarena.engine.ties import TIES, break_tie, random_index
 from cloudarena.policies import Parameters, PolicyBook
 from cloudarena.scenarios.jobs.decision import JobsDecision
 from cloudarena.scenarios.jobs.kernel.queue import (
@@ -26,6 +29,9 @@ from cloudarena.scenarios.jobs.kernel.queue import (
 from cloudarena.scenarios.jobs.policies.known import DURATIONS, ESTIMATES
 from cloudarena.scenarios.jobs.replay import Replay
 from cloudarena.scenarios.jobs.state import (
+    ANY,
+    LEAST_CPU,
+    MOST_CPU,
     NOTHING,
     Machines,
     Resource,
@@ -43,22 +49,29 @@ def shown() -> tuple[Tasks, Machines]:
     flag, sizes = np.zeros(1, np.bool_), np.zeros((1, 4), np.int64)
     tasks = Tasks(
         0, whole, whole, whole, real, whole, whole, whole, whole, sizes, real, real, real, flag,
-        whole, sizes, sizes,
+        whole, sizes, sizes, real, np.zeros((1, 2)), real, 0.0, whole, whole,
     )  # fmt: skip
-    return locked(tasks), locked(idle_machines(sizes, real, rows=1))
+    return locked(tasks), locked(idle_machines(sizes, real, 1, sizes[:, :0]))
 
 
-POLICIES = PolicyBook("jobs", shown, returns=3, has_queue=True, knowable=(DURATIONS, ESTIMATES))
+POLICIES = PolicyBook(
+    "jobs",
+    shown,
+    returns=3,
+    has_queue=True,
+    knowable=(DURATIONS, ESTIMATES),
+    drawable=(LEAST_CPU, MOST_CPU, ANY),
+)
 POLICIES.replay(Replay)
 
 
 def by_duration(tasks: Tasks) -> Floats:
-    """Shortest first."""
+    """Keys for the shortest task first."""
     return tasks.duration
 
 
 def by_duration_falling(tasks: Tasks) -> Floats:
-    """Longest first."""
+    """Keys for the longest task first."""
     return -tasks.duration
 
 
@@ -72,21 +85,21 @@ def by_weight(tasks: Tasks) -> Floats:
     return -tasks.weight
 
 
-@lean
+@jit_uncounted
 def as_many(tasks: Tasks, machines: Machines, task: int, machine: int) -> Start:
     """The start of as many waiting instances as the machine has room for."""
     return task, machine, min(tasks.waiting[task], copies_that_fit(tasks, machines, task, machine))
 
 
-@lean
+@jit_uncounted
 def first_of_queue(tasks: Tasks, machines: Machines) -> Start:
-    """The first task of the queue that could start, on the lowest-numbered machine with room."""
+    """The first task of the queue that could start, on the first machine with room."""
     return as_many(tasks, machines, tasks.first, first_machine(tasks, machines, tasks.first))
 
 
 @POLICIES.register("first-fit")
 def first_fit(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
-    """The earliest task that fits anywhere, on the lowest-numbered machine with room."""
+    """The earliest task that fits anywhere, on the first machine with room."""
     return first_of_queue(tasks, machines)
 
 
@@ -99,13 +112,13 @@ def fcfs(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Sta
     return as_many(tasks, machines, task, max(0, first_machine(tasks, machines, task)))
 
 
-@POLICIES.register("random")
+@POLICIES.register("random", ranks_by=ANY)
 def random(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """Any ready task that fits, on any machine with room, one instance at a time."""
     count = 0
     for task in tasks.ready:
         count += can_start(tasks, machines, task)
-    skip = rng.integers(0, count)
+    skip = random_index(count, rng)
     chosen = -1
     for task in tasks.ready:
         if can_start(tasks, machines, task):
@@ -116,7 +129,7 @@ def random(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> S
     count = 0
     for m in range(len(machines.up)):
         count += fits(tasks, machines, chosen, m)
-    skip = rng.integers(0, count)
+    skip = random_index(count, rng)
     for m in range(len(machines.up)):
         if fits(tasks, machines, chosen, m):
             if skip == 0:
@@ -125,7 +138,7 @@ def random(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> S
     return NOTHING
 
 
-@POLICIES.register("best-fit", parameters=TIES)
+@POLICIES.register("best-fit", parameters=TIES, ranks_by=LEAST_CPU)
 def best_fit(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The earliest task that fits anywhere, on the machine with room and the least CPU free."""
     best, least, equals = 0, np.inf, 0
@@ -135,11 +148,11 @@ def best_fit(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) ->
             best, least, equals = m, free, 1
         elif p.ties and free == least and fits(tasks, machines, tasks.first, m):
             equals += 1
-            best = either(best, m, equals, rng)
+            best = break_tie(best, m, equals, rng)
     return as_many(tasks, machines, tasks.first, best)
 
 
-@POLICIES.register("worst-fit", parameters=TIES)
+@POLICIES.register("worst-fit", parameters=TIES, ranks_by=MOST_CPU)
 def worst_fit(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The earliest task that fits anywhere, one instance to the machine with the most CPU free."""
     best, most, equals = 0, -np.inf, 0
@@ -149,7 +162,7 @@ def worst_fit(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -
             best, most, equals = m, free, 1
         elif p.ties and free == most and fits(tasks, machines, tasks.first, m):
             equals += 1
-            best = either(best, m, equals, rng)
+            best = break_tie(best, m, equals, rng)
     return tasks.first, best, 1
 
 
@@ -167,7 +180,7 @@ def ljf(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Star
 
 @POLICIES.register("oracle-sjf", order=by_duration, needs=DURATIONS)
 def oracle_sjf(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
-    """As sjf by the true durations, which nobody knows: what perfect estimates would gain."""
+    """Shortest job first by true durations, which nobody knows: what perfect estimates gain."""
     return first_of_queue(tasks, machines)
 
 
@@ -198,7 +211,7 @@ def gang(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Sta
     return NOTHING
 
 
-@lean
+@jit_uncounted
 def alignment(tasks: Tasks, machines: Machines, task: int, machine: int) -> float:
     """The dot product of demand and free capacity, both as shares of the machine."""
     score = 0.0
@@ -210,7 +223,7 @@ def alignment(tasks: Tasks, machines: Machines, task: int, machine: int) -> floa
     return score
 
 
-@lean
+@jit_uncounted
 def work_left(tasks: Tasks, machines: Machines, job: int) -> float:
     """What is left of a job: unfinished instances times duration times share of the cluster."""
     work = 0.0
@@ -257,12 +270,12 @@ def tetris(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> S
                         best, best_task, best_machine, equals = score, task, m, 1
                     elif p.ties and score == best:
                         equals += 1
-                        if either(0, 1, equals, rng):
+                        if break_tie(0, 1, equals, rng):
                             best_task, best_machine = task, m
     return best_task, best_machine, 1
 
 
-@lean
+@jit_uncounted
 def dominant_share(held: Ints, total: Ints, owner: int) -> float:
     """The largest share of any resource of the cluster that an owner holds."""
     share = 0.0
@@ -272,7 +285,7 @@ def dominant_share(held: Ints, total: Ints, owner: int) -> float:
     return share
 
 
-@lean
+@jit_uncounted
 def least_served(tasks: Tasks, machines: Machines, owner: Ints, held: Ints, draw: float) -> Start:
     """One instance of the earliest fitting task of the owner with the least dominant share.
 
@@ -301,7 +314,7 @@ def least_served(tasks: Tasks, machines: Machines, owner: Ints, held: Ints, draw
 def drf(tasks: Tasks, machines: Machines, p: Parameters, rng: Generator) -> Start:
     """The job with the least dominant share goes next (dominant-resource fairness).
 
-    One instance of its earliest task that fits, to the lowest-numbered machine with room. A job
+    One instance of its earliest task that fits, to the first machine with room. A job
     of which nothing fits is passed over (Ghodsi et al., "Dominant resource fairness", NSDI 2011).
     """
     draw = rng.random() if p.ties else -1.0

@@ -6,19 +6,33 @@ import itertools
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from cloudarena.base.errors import SpecError
+from cloudarena.base.numpy import np
 from cloudarena.contract.kind import Kind
-from cloudarena.contract.scenario import Scenario
+from cloudarena.contract.scenario import MachineGroup, Scenario
 from cloudarena.contract.source import load_workload
+from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.jobs import KIND
 from cloudarena.scenarios.jobs.sources import GIVEN, Workload
 from cloudarena.scenarios.jobs.spec.checks import check_fits
 from cloudarena.scenarios.jobs.spec.machines import MOST_MACHINES, Failures, MachineType
 from cloudarena.workloads.jobs.columns import LONGEST_TIME, JobWorkload
 from cloudarena.workloads.jobs.inline import Inline
+from cloudarena.workloads.jobs.stream import JobStream
+
+
+class Prices(Spec):
+    """What broken promises cost; machines have prices of their own."""
+
+    late_after_s: float = Field(3600.0, ge=0, le=LONGEST_TIME)
+    """A job that waits longer for its first start is late."""
+    late_usd: float = Field(0.0, ge=0, le=1e9)
+    """The penalty for each job that is late."""
+    unserved_usd: float = Field(0.0, ge=0, le=1e9)
+    """The penalty for each job that does not finish."""
 
 
 class JobsScenario(Scenario):
@@ -29,9 +43,14 @@ class JobsScenario(Scenario):
     scenario: Literal["jobs"]
     machines: tuple[MachineType, ...] = Field(min_length=1)
     scheduling_interval: float = Field(0.0, ge=0, le=LONGEST_TIME)
+    simultaneous: Literal["together", "one-by-one"] = "together"
+    """Whether all events of an instant happen before anything starts, or starts follow each."""
     known: tuple[Literal["durations", "estimates"], ...] = ("estimates",)
     """What policies see of how long tasks run: what was said beforehand, the truth, or nothing."""
+    warmup_s: float = Field(0.0, ge=0, le=LONGEST_TIME)
+    """The first seconds, which metrics leave out."""
     failures: Failures | None = None
+    prices: Prices = Prices()
     workload: Workload
 
     @model_validator(mode="after")
@@ -40,6 +59,25 @@ class JobsScenario(Scenario):
             raise PydanticCustomError(
                 "not_allowed",
                 f"known: {list(self.known)} is not allowed: [durations], [estimates] or []",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_way_of_instants(self) -> JobsScenario:
+        if self.simultaneous == "one-by-one" and self.scheduling_interval > 0:
+            raise PydanticCustomError(
+                "not_allowed",
+                "simultaneous: 'one-by-one' is not allowed with a scheduling_interval: together",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _warm_up_is_remembered(self) -> JobsScenario:
+        if self.warmup_s > 0 and self.is_streamed:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"warmup_s: {self.warmup_s:g} is not allowed with stream: true: 0, since jobs that "
+                "have finished are forgotten",
             )
         return self
 
@@ -56,16 +94,38 @@ class JobsScenario(Scenario):
     def _tasks_fit(self) -> JobsScenario:
         """Refuses tasks that fit no machine; what a seed draws is checked when its run begins."""
         if isinstance(self.workload, Inline):
-            self.check_fits(self.workload.laid_out())
-        elif isinstance(self.workload, GIVEN):
+            self.check_fits(self.workload.laid_out(np.array))
+        elif isinstance(self.workload, GIVEN) and not self.is_streamed:
             self.check_fits(self.load_workload(0))
         return self
+
+    @property
+    def resampled(self) -> str:
+        """What replications draw again of a recorded trace, in words; nothing if they do not."""
+        return self.workload.resampled
+
+    @property
+    def machine_groups(self) -> tuple[MachineGroup, ...]:
+        """The types of machines."""
+        return tuple(
+            MachineGroup(
+                one.name,
+                f"machines[{k}].count",
+                one.count,
+                one.price.hourly_usd,
+                entry=f"machines[{k}]",
+            )
+            for k, one in enumerate(self.machines)
+        )
 
     @property
     def facts(self) -> tuple[str, ...]:
         """What policies know of how long tasks run; who knows the truth needs no estimates."""
         if "durations" in self.known:
             return ("durations", "estimates")
+        stream = self.stream_workload(0) if isinstance(self.workload, GIVEN) else None
+        if stream is not None:
+            return self.known if stream.has_estimates else ()
         if isinstance(self.workload, GIVEN) and np.isnan(self.load_workload(0).estimate).any():
             return ()
         return self.known
@@ -89,11 +149,27 @@ class JobsScenario(Scenario):
         """What the source of its work does not tell."""
         return self.workload.not_told(seed)
 
+    @property
+    def is_streamed(self) -> bool:
+        """Whether jobs come into memory as they arrive: ``stream: true`` in the workload."""
+        return bool(getattr(self.workload, "stream", False)) and (
+            "load_workload" not in self.__dict__
+        )
+
+    def stream_workload(self, seed: int) -> JobStream | None:
+        """The jobs of a seed as they arrive, if the workload says so."""
+        return self.workload.parts(seed) if self.is_streamed else None  # type: ignore[union-attr]
+
     def load_workload(self, seed: int) -> JobWorkload:
         """The jobs of a seed."""
         workload: JobWorkload = load_workload(self.workload, seed)
         return workload
 
     def check_fits(self, workload: JobWorkload) -> None:
-        """Refuses jobs that the machines cannot run, or not in any time."""
+        """Refuses jobs that the machines cannot run, or not in any time, and none that count."""
+        if self.warmup_s > workload.submit[-1]:
+            raise SpecError(
+                f"warmup_s: {self.warmup_s:g} is not allowed: at most {workload.submit[-1]:g}, "
+                "when the last job is submitted"
+            )
         check_fits(self.machines, self.failures, self.scheduling_interval, workload)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from cloudarena.base.arrays import Floats, whole_millionths
+from cloudarena.base.arrays import MICRO, Floats, whole_millionths
 from cloudarena.base.errors import SpecError
+from cloudarena.base.numpy import np
 from cloudarena.scenarios.jobs.spec.machines import Failures, MachineType
 from cloudarena.workloads.jobs.columns import RESOURCES, JobWorkload, job_of, name_in
 
+GPU = RESOURCES.index("gpu")
 MOST_LOSSES = 1e8
 """Instances that may be lost on average; more would take a run for ever, or all memory."""
 MOST_OUTAGES = 1e8
-"""By a law, while jobs arrive: more would take a run hours."""
+"""The most random outages while jobs arrive: more would take a run hours."""
 
 
 def check_fits(
@@ -41,6 +41,8 @@ def check_fits(
         fits |= fits_here
         shortest[fits_here] = np.minimum(shortest, workload.duration / kind.speed)[fits_here]
         ratio = np.where(demand > 0, size // np.maximum(demand, 1), np.iinfo(np.int64).max)
+        for row in np.flatnonzero(workload.gang & (demand[:, GPU] % MICRO > 0)):
+            ratio[row, GPU] = copies_on_gpus(int(size[GPU]), int(demand[row, GPU]))
         copies += kind.count * ratio.min(axis=1).astype(float)
     bad = ~fits | (workload.gang & (copies < workload.instances))
     if not bad.any():
@@ -62,6 +64,16 @@ def check_fits(
     else:
         reason = f"{wanted}: no machine has room for it"
     raise SpecError(f"workload: {_named(workload, task)}: is not allowed: {reason}")
+
+
+def copies_on_gpus(size: int, wanted: int) -> int:
+    """How many instances that ask for a share of a GPU an empty machine has devices for."""
+    whole, share = divmod(wanted, MICRO)
+    full, part = divmod(size, MICRO)
+    copies = full // whole if whole else size // share
+    while copies > 0 and part // share + (full - copies * whole) * (MICRO // share) < copies:
+        copies -= 1
+    return copies
 
 
 def _check_survival(failures: Failures, workload: JobWorkload, shortest: Floats) -> None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrays import Ints, whole_millionths
+from cloudarena.base.numpy import np
 from cloudarena.contract.source import SpecPath
 from cloudarena.contract.spec import Spec
 from cloudarena.workloads.jobs.columns import LARGEST_DEMAND, LONGEST_TIME
+from cloudarena.workloads.prices.machine import NO_PRICE, MachinePrice
 
 Size = Annotated[float, Field(ge=0, le=LARGEST_DEMAND)]
 MOST_MACHINES = 1_000_000
-"""Of all types together."""
+"""The most machines of all types together."""
 
 
 class MachineType(Spec):
@@ -29,6 +30,8 @@ class MachineType(Spec):
     disk: Size = 1.0
     gpu: Size = 0.0
     speed: float = Field(1.0, ge=1e-6, le=1e6)
+    price: MachinePrice = NO_PRICE
+    """What a machine costs: bought, or rented by the hour; nothing by default."""
 
     @property
     def sizes(self) -> Ints:
@@ -48,11 +51,11 @@ class Outage(Spec):
 
 
 class Failures(Spec):
-    """Machines fail and come back: by a law, by a list, or by a file with the list's columns.
+    """Machines fail and come back: at random, by a list, or by a file with the list's columns.
 
-    The law draws for each machine, from its own random stream, how long it stays up (Weibull with
-    mean ``mtbf_s`` and this shape; 1 is exponential) and how long a repair takes (exponential with
-    mean ``mttr_s``).
+    A random failure model draws for each machine, from its own random stream, how long it stays up
+    (Weibull with mean ``mtbf_s`` and this shape; 1 is exponential) and how long a repair takes
+    (exponential with mean ``mttr_s``).
     """
 
     mtbf_s: float | None = Field(None, gt=0, le=LONGEST_TIME)
@@ -63,19 +66,19 @@ class Failures(Spec):
 
     @model_validator(mode="after")
     def _one_of_three(self) -> Failures:
-        law = self.mtbf_s is not None or self.mttr_s is not None
-        if law + bool(self.outages) + (self.path is not None) != 1:
+        is_random = self.mtbf_s is not None or self.mttr_s is not None
+        if is_random + bool(self.outages) + (self.path is not None) != 1:
             raise PydanticCustomError(
                 "not_allowed", "is not allowed: either mtbf_s and mttr_s, or outages, or path"
             )
-        if law and (self.mtbf_s is None or self.mttr_s is None):
+        if is_random and (self.mtbf_s is None or self.mttr_s is None):
             missing = "mtbf_s" if self.mtbf_s is None else "mttr_s"
             raise PydanticCustomError("not_allowed", f"{missing}: is required")
         return self
 
     @property
     def scale_s(self) -> float:
-        """The scale of the law of the time to failure, in seconds; 0 if there is no law."""
+        """The scale of the Weibull time to failure, in seconds; 0 if outages are listed."""
         if self.mtbf_s is None:
             return 0.0
         return self.mtbf_s / math.gamma(1.0 + 1.0 / self.shape)

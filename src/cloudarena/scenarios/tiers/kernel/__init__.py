@@ -1,9 +1,9 @@
 """How time moves in a multi-tier service: compiled functions on arrays.
 
-``requests`` lets requests arrive, be served and go on; ``fleet`` rents and releases the VMs.
+``requests`` lets requests arrive, be served and go on; ``fleet`` rents and releases the VMs;
+``periods`` takes decisions and measures what happens until the next one.
 """
 
-from cloudarena.scenarios.tiers.kernel.fleet import release, rent
-from cloudarena.scenarios.tiers.kernel.requests import run_until
+from cloudarena.scenarios.tiers.kernel.periods import act, rented_s
 
-__all__ = ["release", "rent", "run_until"]
+__all__ = ["act", "rented_s"]

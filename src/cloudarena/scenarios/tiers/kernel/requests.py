@@ -13,17 +13,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloudarena.engine.alarms import first_ring, first_ringing, set_alarm
-from cloudarena.engine.compiled import inner, released
+from cloudarena.engine.compiled import jit_call, jit_inline
 from cloudarena.engine.hashing import exponential, normal, uniform
-from cloudarena.scenarios.tiers.kernel.fleet import come_up, look, stop
+from cloudarena.engine.indexed_heap import earliest_entry, earliest_time, set_time
+from cloudarena.scenarios.tiers.kernel.fleet import come_up, measure_tiers, stop
 from cloudarena.scenarios.tiers.state import Outcome, Rules, Service, VmState, World
 
 OUT = -1
 """Where a request goes that has been through all its tiers."""
 
 
-@inner
+@jit_inline
 def draw_work(rules: Rules, request: int, visit: int) -> float:
     """How long a visit takes, in units of the mean service time of its VM."""
     if rules.service == Service.EXPONENTIAL:
@@ -42,7 +42,7 @@ def draw_work(rules: Rules, request: int, visit: int) -> float:
     return np.exp(np.sqrt(variance) * drawn - 0.5 * variance)
 
 
-@inner
+@jit_inline
 def choose_vm(world: World, tier: int, request: int, visit: int) -> int:
     """The VM that a request goes to: any, with the same chance or in proportion to its rate."""
     count = world.tiers[tier].up
@@ -53,21 +53,21 @@ def choose_vm(world: World, tier: int, request: int, visit: int) -> int:
         return world.members[tier, int(share * count)]
     speeds = world.speeds[tier]
     wanted = share * speeds[count - 1]
-    place = 0
+    position = 0
     for k in range(count - 1):
-        place += wanted >= speeds[k]
-    return world.members[tier, place]
+        position += wanted >= speeds[k]
+    return world.members[tier, position]
 
 
-@inner
-def enter(world: World, now: float, tier_number: int, number: int) -> None:
+@jit_inline
+def enter(world: World, now: float, tier_index: int, index: int) -> None:
     """Brings a request to a tier."""
-    request, tier = world.requests[number], world.tiers[tier_number]
+    request, tier = world.requests[index], world.tiers[tier_index]
     visit = request.visits + 1
     request.visits = visit
-    request.tier = tier_number
+    request.tier = tier_index
     tier.arrived += 1
-    chosen = choose_vm(world, tier_number, number, visit)
+    chosen = choose_vm(world, tier_index, index, visit)
     vm = world.vms[chosen]
     if vm.held == tier.room:
         tier.blocked += 1
@@ -75,24 +75,24 @@ def enter(world: World, now: float, tier_number: int, number: int) -> None:
         request.finish = now
         return
     # First in, first out: so it is known now when this visit will end.
-    ends = max(vm.ends, now) + draw_work(world.rules, number, visit) * vm.mean_s
+    ends = max(vm.ends, now) + draw_work(world.rules, index, visit) * vm.mean_s
     vm.ends = ends
     request.entered = now
     request.finish = ends
     if vm.held == 0:
-        vm.first = number
+        vm.first = index
         vm.busy_from = now
-        set_alarm(world.finishes, chosen, ends)
+        set_time(world.finishes, chosen, ends)
     else:
-        world.requests[vm.last].behind = number
-    vm.last = number
+        world.requests[vm.last].behind = index
+    vm.last = index
     vm.held += 1
 
 
-@inner
-def leave(world: World, now: float, number: int) -> int:
+@jit_inline
+def leave(world: World, now: float, index: int) -> int:
     """Ends the service of the first request of a VM; returns the request."""
-    vm = world.vms[number]
+    vm = world.vms[index]
     request = vm.first
     vm.held -= 1
     vm.served += 1
@@ -102,21 +102,21 @@ def leave(world: World, now: float, number: int) -> int:
     idle = vm.held == 0
     vm.first = behind
     vm.busy_s += now - vm.busy_from if idle else 0.0
-    set_alarm(world.finishes, number, np.inf if idle else world.requests[behind].finish)
+    set_time(world.finishes, index, np.inf if idle else world.requests[behind].finish)
     if vm.state == VmState.DRAINING and idle:
-        stop(world, number)
+        stop(world, index)
     return request
 
 
-@inner
-def next_tier(world: World, number: int) -> int:
+@jit_inline
+def next_tier(world: World, index: int) -> int:
     """The tier to which a request goes that was served at its tier, or OUT."""
-    request = world.requests[number]
+    request = world.requests[index]
     tier = world.tiers[request.tier]
     if not request.back:
         share = tier.forward
         if share >= 1.0 or (
-            share > 0.0 and uniform(world.rules.routing_key, number, request.visits) < share
+            share > 0.0 and uniform(world.rules.routing_key, index, request.visits) < share
         ):
             tier.forwarded += 1
             return request.tier + 1
@@ -125,16 +125,17 @@ def next_tier(world: World, number: int) -> int:
     return request.tier - 1
 
 
-@inner
-def go_out(world: World, now: float, number: int) -> None:
+@jit_inline
+def go_out(world: World, now: float, index: int) -> None:
     """Lets a request go that was served at all its tiers."""
-    request, clock = world.requests[number], world.clock[0]
+    request, clock = world.requests[index], world.clock[0]
     request.state = Outcome.SERVED
     world.responses[clock.done] = now - request.arrival
     clock.done += 1
+    clock.counted += index >= world.rules.first
 
 
-@released
+@jit_call
 def run_until(world: World, time: float) -> None:
     """Lets everything before ``time`` happen; then it is ``time``.
 
@@ -142,22 +143,22 @@ def run_until(world: World, time: float) -> None:
     """
     clock, requests = world.clock[0], world.requests
     arrival = requests[clock.arrived].arrival if clock.arrived < len(requests) else np.inf
-    ready = first_ring(world.ready)
+    ready = earliest_time(world.ready)
     while True:
-        served = first_ring(world.finishes)
+        served = earliest_time(world.finishes)
         now = min(served, arrival)
         if now >= min(ready, time):
             if ready >= time:
                 break
             clock.now = ready
-            vm = first_ringing(world.ready)
-            set_alarm(world.ready, vm, np.inf)
+            vm = earliest_entry(world.ready)
+            set_time(world.ready, vm, np.inf)
             come_up(world, vm)
-            ready = first_ring(world.ready)
+            ready = earliest_time(world.ready)
             continue
         clock.now = now
         if served == now:
-            request = leave(world, now, first_ringing(world.finishes))
+            request = leave(world, now, earliest_entry(world.finishes))
             tier = next_tier(world, request)
         else:
             request, tier = clock.arrived, 0
@@ -170,4 +171,4 @@ def run_until(world: World, time: float) -> None:
             enter(world, now, tier, request)
     if time < np.inf:
         clock.now = time
-    look(world)
+    measure_tiers(world)

@@ -14,7 +14,7 @@ WEIGHT = 0.5
 FEWEST_SERVED = 30
 """Visits after which a measured service rate is believed."""
 LARGEST_SHARE = 0.99
-"""On a random walk a share of 1 would let nobody out."""
+"""The largest share: on a random walk a share of 1 would let nobody out."""
 
 
 def chain_of(

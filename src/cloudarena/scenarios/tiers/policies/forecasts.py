@@ -23,8 +23,8 @@ def linear(rates: Floats, window: int = 4) -> float:
     seen = rates[-window:]
     if len(seen) < 2:
         return last_value(rates)
-    place = np.arange(len(seen)) - 0.5 * (len(seen) - 1)
-    slope = float(place @ seen / (place @ place))
+    centred = np.arange(len(seen)) - 0.5 * (len(seen) - 1)
+    slope = float(centred @ seen / (centred @ centred))
     return max(0.0, float(seen.mean()) + slope * 0.5 * (len(seen) + 1))
 
 
@@ -55,12 +55,12 @@ def holt_winters(
         level, trend = float(first), float((second - first) / season)
         factors = rates[:season] - first
     for k, rate in enumerate(rates[1:], 1):
-        place = k % len(factors)
+        phase = k % len(factors)
         before = level
-        level = level_weight * (float(rate) - factors[place]) + (1 - level_weight) * (level + trend)
+        level = level_weight * (float(rate) - factors[phase]) + (1 - level_weight) * (level + trend)
         trend = trend_weight * (level - before) + (1 - trend_weight) * trend
         if seasonal:
-            factors[place] += season_weight * (float(rate) - level - factors[place])
+            factors[phase] += season_weight * (float(rate) - level - factors[phase])
     return max(0.0, level + trend + float(factors[len(rates) % len(factors)]))
 
 

@@ -116,7 +116,7 @@ class Oracle(_Modelled):
     def start(self, scenario: TiersScenario, seed: int) -> None:
         """Looks at the rates of the run."""
         super().start(scenario, seed)
-        self._rates = scenario.rates(seed)
+        self._rates = scenario.load_workload(seed)
 
     def __call__(self, decision: TiersDecision) -> Ints:
         """The cheapest VMs for the highest rate of the next period."""

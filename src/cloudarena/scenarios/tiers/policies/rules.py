@@ -26,7 +26,7 @@ class Static:
 
 @POLICIES.stepped("utilisation")
 class Utilisation:
-    """By thresholds of utilisation, tier by tier: above the highest one fat VM more, and so on.
+    """Thresholds of utilisation, tier by tier: above the highest one fat VM more, and so on.
 
     Above ``high`` one fat VM more (a thin one where no fat one is left); above ``raised`` one thin
     more; below ``low`` one fat less; below ``lowered`` one thin less; never the last VM of a tier.
@@ -88,7 +88,7 @@ class TargetTracking:
         self._changed = np.full(len(scenario.tiers), -(10**9))
 
     def __call__(self, decision: TiersDecision) -> Ints:
-        """For each tier the cheapest VMs that would run at the target."""
+        """Returns the cheapest VMs of each tier that would run at the target."""
         counts, period = decision.counts.copy(), len(decision.periods)
         for tier, spec in enumerate(decision.scenario.tiers):
             rates = np.array((spec.fat.rate, spec.thin.rate))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cloudarena.base.errors import PolicyError
 from cloudarena.scenarios.vm.policies.placement import POLICIES, WAIT, best_fit
 from cloudarena.scenarios.vm.state import DELAY_INSENSITIVE
-from cloudarena.workloads.vm.columns import vm_numbers
+from cloudarena.workloads.vm.columns import numeric_ids
 
 NODE_LIMIT = 200
 """Branch-and-bound nodes of one program: a limit that, unlike time, gives the same plan again."""
@@ -75,8 +75,8 @@ class OracleIlp:
     def start(self, scenario: Any, seed: int) -> None:
         """Reads the future."""
         self._workload = scenario.load_workload(seed)
-        numbers = vm_numbers(self._workload.ids).tolist()
-        self._place = {number: place for place, number in enumerate(numbers)}
+        vm_ids = numeric_ids(self._workload.ids).tolist()
+        self._index_of = {vm_id: index for index, vm_id in enumerate(vm_ids)}
         self._rates = scenario.oversubscription
         self._plan = {}
         self._seen = 0
@@ -85,7 +85,7 @@ class OracleIlp:
 
     def __call__(self, decision: Any) -> int:
         """The plan's machine; best-fit where it is not valid; else the request waits."""
-        vm = self._place[decision.request.vm]
+        vm = self._index_of[decision.request.vm]
         if vm >= self._seen:
             self._make_plan(vm, decision)
         machine = self._plan.get(

@@ -1,8 +1,11 @@
 """The built-in policies: which valid machine takes the VM.
 
-Each is one function of arrays. Ties go to the machine with the lowest number, or, with
+Each is one function of arrays. Ties go to the machine with the lowest index, or, with
 ``ties=random``, to any of the equals. When no machine is
 valid (a policy is asked then only with ``decide_when_full``), the request is put off.
+
+A policy that takes the first of a ranking says so (``ranks_by``): on many machines its choice is
+found in an index. The function says what it is, and decides where there is none.
 """
 
 from __future__ import annotations
@@ -11,13 +14,16 @@ import numpy as np
 from numpy.random import Generator
 
 from cloudarena.base.arrays import locked
-from cloudarena.engine.compiled import compiled
-from cloudarena.engine.ties import TIES, either
+from cloudarena.engine.compiled import jit
+from cloudarena.engine.ties import TIES, break_tie, random_index
 from cloudarena.policies import Parameters, PolicyBook
 from cloudarena.scenarios.vm.decision import VmDecision
 from cloudarena.scenarios.vm.replay import Replay
 from cloudarena.scenarios.vm.state import (
+    ANY,
+    COLUMNS,
     DELAY_INSENSITIVE,
+    ORDERS,
     REFUSE,
     Machines,
     Request,
@@ -27,14 +33,16 @@ from cloudarena.scenarios.vm.state import (
 
 def shown() -> tuple[Machines, Request]:
     """An example of what a policy is shown."""
-    return locked(empty_machines(1)), Request(0, 1.0, 1.0, 0, 0, 0, 0, 0, 0, 0)
+    return locked(empty_machines(1)), Request(0, 1.0, 1.0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0.0, False)
 
 
-POLICIES = PolicyBook("vm", shown, knowable=("lifetimes",))
+POLICIES = PolicyBook(
+    "vm", shown, knowable=("lifetimes",), rankable=COLUMNS, orders=ORDERS, drawable=(ANY,)
+)
 POLICIES.replay(Replay)
 
 
-@compiled
+@jit
 def postpone(delays: int) -> int:
     """The action that puts a request off by a number of delays, at least 1."""
     if delays < 1:
@@ -45,7 +53,7 @@ def postpone(delays: int) -> int:
 WAIT = REFUSE - 1
 
 
-@POLICIES.register("random")
+@POLICIES.register("random", ranks_by=ANY)
 def random(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
     """Any valid machine, each with the same chance."""
     count = 0
@@ -53,7 +61,7 @@ def random(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
         count += pms.valid[m]
     if count == 0:
         return WAIT
-    left = rng.integers(0, count)
+    left = random_index(count, rng)
     for m in range(len(pms.valid)):
         if pms.valid[m]:
             if left == 0:
@@ -62,16 +70,16 @@ def random(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
     return WAIT
 
 
-@POLICIES.register("first-fit")
+@POLICIES.register("first-fit", ranks_by="index")
 def first_fit(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
-    """The valid machine with the lowest number."""
+    """The valid machine with the lowest index."""
     for m in range(len(pms.valid)):
         if pms.valid[m]:
             return m
     return WAIT
 
 
-@POLICIES.register("best-fit", parameters=TIES)
+@POLICIES.register("best-fit", parameters=TIES, ranks_by="free_cores")
 def best_fit(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
     """The valid machine with the fewest free cores."""
     best, fewest, equals = WAIT, np.inf, 0
@@ -82,11 +90,11 @@ def best_fit(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
             best, fewest, equals = m, pms.free_cores[m], 1
         elif p.ties and pms.free_cores[m] == fewest:
             equals += 1
-            best = either(best, m, equals, rng)
+            best = break_tie(best, m, equals, rng)
     return best
 
 
-@POLICIES.register("best-fit-memory", parameters=TIES)
+@POLICIES.register("best-fit-memory", parameters=TIES, ranks_by="free_memory_gb")
 def best_fit_memory(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
     """The valid machine with the least free memory."""
     best, least, equals = WAIT, np.inf, 0
@@ -97,11 +105,11 @@ def best_fit_memory(pms: Machines, vm: Request, p: Parameters, rng: Generator) -
             best, least, equals = m, pms.free_memory_gb[m], 1
         elif p.ties and pms.free_memory_gb[m] == least:
             equals += 1
-            best = either(best, m, equals, rng)
+            best = break_tie(best, m, equals, rng)
     return best
 
 
-@POLICIES.register("best-fit-energy", parameters=TIES)
+@POLICIES.register("best-fit-energy", parameters=TIES, ranks_by="-power_w")
 def best_fit_energy(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
     """The valid machine that draws the most power now."""
     best, most, equals = WAIT, -np.inf, 0
@@ -112,11 +120,11 @@ def best_fit_energy(pms: Machines, vm: Request, p: Parameters, rng: Generator) -
             best, most, equals = m, pms.power_w[m], 1
         elif p.ties and pms.power_w[m] == most:
             equals += 1
-            best = either(best, m, equals, rng)
+            best = break_tie(best, m, equals, rng)
     return best
 
 
-@POLICIES.register("best-fit-cores-energy", parameters=TIES)
+@POLICIES.register("best-fit-cores-energy", parameters=TIES, ranks_by=("free_cores", "-power_w"))
 def best_fit_cores_energy(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
     """The valid machine with the fewest free cores; among equals, the one that draws the most."""
     best, fewest, most, equals = WAIT, np.inf, -np.inf, 0
@@ -127,11 +135,11 @@ def best_fit_cores_energy(pms: Machines, vm: Request, p: Parameters, rng: Genera
             best, fewest, most, equals = m, pms.free_cores[m], pms.power_w[m], 1
         elif p.ties and pms.power_w[m] == most:
             equals += 1
-            best = either(best, m, equals, rng)
+            best = break_tie(best, m, equals, rng)
     return best
 
 
-@POLICIES.register("worst-fit", parameters=TIES)
+@POLICIES.register("worst-fit", parameters=TIES, ranks_by="-free_cores")
 def worst_fit(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
     """The valid machine with the most free cores."""
     best, most, equals = WAIT, -np.inf, 0
@@ -142,11 +150,11 @@ def worst_fit(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
             best, most, equals = m, pms.free_cores[m], 1
         elif p.ties and pms.free_cores[m] == most:
             equals += 1
-            best = either(best, m, equals, rng)
+            best = break_tie(best, m, equals, rng)
     return best
 
 
-@POLICIES.register("round-robin")
+@POLICIES.register("round-robin", ranks_by="next")
 def round_robin(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> int:
     """The next valid machine after the one that was chosen last, in a circle."""
     count = len(pms.valid)
@@ -157,7 +165,7 @@ def round_robin(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> in
     return WAIT
 
 
-@compiled
+@jit
 def whole_cores_left(pms: Machines, vm: Request, machine: int) -> int:
     """The whole cores that a machine has left for VMs of the request's kind, at least 0."""
     limit = pms.limit_cores[machine] if vm.category == DELAY_INSENSITIVE else pms.cores[machine]
@@ -192,7 +200,7 @@ def bin_packing(pms: Machines, vm: Request, p: Parameters, rng: Generator) -> in
             best, smallest = left, change
     if best < 0:
         return WAIT
-    skip = rng.integers(0, valid_counts[best])
+    skip = random_index(valid_counts[best], rng)
     for m in range(machines):
         if pms.valid[m] and whole_cores_left(pms, vm, m) == best:
             if skip == 0:

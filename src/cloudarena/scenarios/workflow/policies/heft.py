@@ -61,15 +61,15 @@ class Heft:
 
     def __call__(self, decision: WorkflowDecision) -> tuple[int, int, float]:
         """The planned node and start of the function."""
-        number = decision.function.number
-        if self._node[number] < 0:
+        index = decision.function.number
+        if self._node[index] < 0:
             self._plan(decision)
-        return int(self._node[number]), int(self._memory[number]), float(self._start[number])
+        return int(self._node[index]), int(self._memory[index]), float(self._start[index])
 
     def _plan(self, decision: WorkflowDecision) -> None:
         workload, now, machines = self._workload, decision.now, self._machines
-        number = decision.function.number
-        workflow = int(np.searchsorted(workload.first_function, number, side="right")) - 1
+        index = decision.function.number
+        workflow = int(np.searchsorted(workload.first_function, index, side="right")) - 1
         first, end = (int(workload.first_function[workflow + k]) for k in (0, 1))
         tasks = self._tasks(first, end, decision.nodes.memory_options)
         forget_before(self._table, now)

@@ -1,7 +1,7 @@
 """The built-in policies: which NUMA node runs the function, with how much memory.
 
 Each is one function of arrays that gives ``(node, memory in MB)``. Ties go to the node with the
-lowest number, or, with ``ties=random``, to any of the equals.
+lowest index, or, with ``ties=random``, to any of the equals.
 All allocate the smallest memory option that is enough, or the largest one.
 """
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.random import Generator
 
 from cloudarena.base.arrays import locked
-from cloudarena.engine.compiled import lean, plain
+from cloudarena.engine.compiled import jit_uncounted, jitable
 from cloudarena.engine.leases import HOUR_S, periods_needed
-from cloudarena.engine.ties import TIES
+from cloudarena.engine.ties import TIES, random_index
 from cloudarena.policies import Parameters, PolicyBook
 from cloudarena.scenarios.workflow.decision import WorkflowDecision
 from cloudarena.scenarios.workflow.kernel import finish_forecast
@@ -44,7 +44,7 @@ POLICIES.replay(Replay)
 # no references cannot take a Generator from Python; with 0 they take the first.
 
 
-@plain
+@jitable
 def enough_memory(nodes: Nodes, function: Function, node: int) -> int:
     """The smallest memory option that is enough for the function, at most what the node has."""
     options = nodes.memory_options
@@ -56,20 +56,20 @@ def enough_memory(nodes: Nodes, function: Function, node: int) -> int:
     return int(min(chosen, nodes.memory[node]))
 
 
-@plain
+@jitable
 def left_memory(nodes: Nodes, function: Function, node: int) -> int:
     """What would be left of a node's memory, if all that is on its way or waits had its own."""
     promised = nodes.coming_memory[node] + nodes.waiting_memory[node]
     return nodes.free_memory[node] - promised - enough_memory(nodes, function, node)
 
 
-@plain
+@jitable
 def placed(nodes: Nodes, function: Function, node: int) -> Placement:
     """The function on a node, with enough memory."""
     return node, enough_memory(nodes, function, node)
 
 
-@lean
+@jit_uncounted
 def least_loaded_node(nodes: Nodes, draw: float) -> int:
     """The node with the fewest threads for a core, of all that run, come or wait."""
     best, least, equals = 0, np.inf, 0
@@ -86,13 +86,13 @@ def least_loaded_node(nodes: Nodes, draw: float) -> int:
     return best
 
 
-@lean
+@jit_uncounted
 def finish_on(nodes: Nodes, function: Function, node: int) -> float:
     """When the function would complete on a node, as it stands."""
     return finish_forecast(nodes, function, node, enough_memory(nodes, function, node))
 
 
-@lean
+@jit_uncounted
 def earliest_on(nodes: Nodes, function: Function, node: int) -> float:
     """When the function would complete on a node on which nothing else ran: no forecast is less."""
     speed = min(function.parallelism, nodes.cores[node]) * float(nodes.sharing.core_speed)
@@ -100,7 +100,7 @@ def earliest_on(nodes: Nodes, function: Function, node: int) -> float:
     return begin + function.computation / speed
 
 
-@lean
+@jit_uncounted
 def extra_rent(nodes: Nodes, function: Function, node: int, finish: float) -> float:
     """What the lease of a node's server would cost more to cover a completion, in dollars."""
     if finish <= nodes.expiry[node]:
@@ -109,7 +109,7 @@ def extra_rent(nodes: Nodes, function: Function, node: int, finish: float) -> fl
     return periods_needed(begin, finish, HOUR_S) * nodes.hourly_rate[node]
 
 
-@lean
+@jit_uncounted
 def lowest_cost_node(
     nodes: Nodes, function: Function, time_weight: float, rent_weight: float, draw: float
 ) -> int:
@@ -151,7 +151,7 @@ def lowest_cost_node(
 @POLICIES.register("random")
 def random(nodes: Nodes, function: Function, p: Parameters, rng: Generator) -> Placement:
     """Any node, each with the same chance."""
-    return placed(nodes, function, rng.integers(0, len(nodes.server)))
+    return placed(nodes, function, random_index(len(nodes.server), rng))
 
 
 @POLICIES.register("round-robin")
@@ -206,7 +206,7 @@ def data_local(nodes: Nodes, function: Function, p: Parameters, rng: Generator) 
             best, least, lightest, equals = node, transfer, load, 1
         elif p.ties and transfer == least and load == lightest:
             equals += 1
-            if rng.integers(0, equals) == 0:
+            if random_index(equals, rng) == 0:
                 best = node
     return placed(nodes, function, best)
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import compiled, inner, lean
+from cloudarena.engine.compiled import jit, jit_inline, jit_uncounted
+from cloudarena.engine.dag_paths import longest_paths
 from cloudarena.engine.leases import HOUR_S, periods_needed
 
 
@@ -35,7 +36,7 @@ class Timetable(NamedTuple):
     begin: NDArray[np.float64]  # (nodes, pieces)
     cores: NDArray[np.int64]  # (nodes, pieces): held
     memory: NDArray[np.int64]  # (nodes, pieces): MB held
-    rented: NDArray[np.float64]  # (servers,): the begin of the lease
+    rented: NDArray[np.float64]  # (servers,): the start of the lease
     up: NDArray[np.float64]  # (servers,): when it has booted
     expiry: NDArray[np.float64]  # (servers,): the end of the lease
 
@@ -48,11 +49,11 @@ class Machines(NamedTuple):
     memory: NDArray[np.int64]  # (nodes,): MB
     latency: NDArray[np.float64]  # (servers,): seconds to boot
     here: float
-    """Bytes a second within a node,"""
+    """Bytes a second within a node."""
     near: float
-    """between nodes of a server,"""
+    """Bytes a second between nodes of a server."""
     far: float
-    """and between servers."""
+    """Bytes a second between servers."""
     transfer: int
     """How data comes, a ``Transfer``."""
 
@@ -63,7 +64,7 @@ class Tasks(NamedTuple):
     seconds: NDArray[np.float64]  # (functions, nodes)
     cores: NDArray[np.int64]  # (functions, nodes)
     memory: NDArray[np.int64]  # (functions, nodes): MB
-    first_parent: NDArray[np.int64]  # (functions + 1,): places in the next two
+    first_parent: NDArray[np.int64]  # (functions + 1,): offsets in the next two
     parents: NDArray[np.int64]
     parent_bytes: NDArray[np.int64]
 
@@ -82,7 +83,7 @@ def empty_timetable(nodes: int, servers: int, capacity: int = 64) -> Timetable:
 
 
 def with_pieces(table: Timetable, more: int) -> Timetable:
-    """The same with room for so many more pieces of each node."""
+    """Returns the same timetable with room for so many more pieces of each node."""
     return table._replace(
         begin=np.pad(table.begin, ((0, 0), (0, more)), constant_values=np.inf),
         cores=np.pad(table.cores, ((0, 0), (0, more))),
@@ -90,9 +91,9 @@ def with_pieces(table: Timetable, more: int) -> Timetable:
     )
 
 
-@compiled
+@jit
 def upward_ranks(tasks: Tasks, machines: Machines) -> NDArray[np.float64]:
-    """The longest way from the begin of each function to the end of the workflow, in seconds.
+    """The longest way from the start of each function to the end of the workflow, in seconds.
 
     With the mean time of a function over all nodes, and of a transfer over all pairs of nodes.
     """
@@ -103,40 +104,21 @@ def upward_ranks(tasks: Tasks, machines: Machines) -> NDArray[np.float64]:
             if one != other:
                 per_byte += 1.0 / _bandwidth(machines, one, other)
     per_byte /= max(1, nodes * (nodes - 1))
-    mean, children = np.empty(functions), np.zeros(functions, np.int64)
-    for number in range(functions):
-        mean[number] = tasks.seconds[number].mean()
-    for k in range(len(tasks.parents)):
-        children[tasks.parents[k]] += 1
-    ranks, behind = mean.copy(), np.zeros(functions)
-    ready, count = np.empty(functions, np.int64), 0
-    for number in range(functions):
-        if children[number] == 0:
-            ready[count] = number
-            count += 1
-    while count > 0:
-        count -= 1
-        number = ready[count]
-        ranks[number] = mean[number] + behind[number]
-        for k in range(tasks.first_parent[number], tasks.first_parent[number + 1]):
-            parent = tasks.parents[k]
-            way = tasks.parent_bytes[k] * per_byte + ranks[number]
-            behind[parent] = max(behind[parent], way)
-            children[parent] -= 1
-            if children[parent] == 0:
-                ready[count] = parent
-                count += 1
-    return ranks
+    mean = np.empty(functions)
+    for index in range(functions):
+        mean[index] = tasks.seconds[index].mean()
+    transfers = tasks.parent_bytes * per_byte
+    return longest_paths(tasks.first_parent, tasks.parents, mean, transfers)
 
 
-@inner
+@jit_inline
 def _bandwidth(machines: Machines, source: int, node: int) -> float:
     if source == node:
         return machines.here
     return machines.near if machines.server[source] == machines.server[node] else machines.far
 
 
-@compiled
+@jit
 def plan_workflow(
     table: Timetable, machines: Machines, tasks: Tasks, order: NDArray[np.int64], now: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -146,33 +128,33 @@ def plan_workflow(
     """
     functions, nodes = tasks.seconds.shape
     chosen, starts, ends = np.full(functions, -1), np.zeros(functions), np.zeros(functions)
-    for number in order:
+    for index in order:
         submission = now
-        for k in range(tasks.first_parent[number], tasks.first_parent[number + 1]):
+        for k in range(tasks.first_parent[index], tasks.first_parent[index + 1]):
             submission = max(submission, ends[tasks.parents[k]])
         best, start, end = -1, np.inf, np.inf
         for node in range(nodes):
-            ready = _data_ready(table, machines, tasks, chosen, ends, number, node, submission)
-            seconds = tasks.seconds[number, node]
+            ready = _data_ready(table, machines, tasks, chosen, ends, index, node, submission)
+            seconds = tasks.seconds[index, node]
             if ready + seconds >= end:
                 continue
-            begin = _earliest(table, machines, tasks, number, node, ready)
+            begin = _earliest(table, machines, tasks, index, node, ready)
             if begin + seconds < end:
                 best, start, end = node, begin, begin + seconds
-        chosen[number], starts[number], ends[number] = best, start, end
-        _reserve(table, best, start, end, tasks.cores[number, best], tasks.memory[number, best])
+        chosen[index], starts[index], ends[index] = best, start, end
+        _reserve(table, best, start, end, tasks.cores[index, best], tasks.memory[index, best])
         _rent(table, machines, machines.server[best], submission, end)
     return chosen, starts
 
 
-@inner
+@jit_inline
 def _data_ready(
     table: Timetable,
     machines: Machines,
     tasks: Tasks,
     chosen: NDArray[np.int64],
     ends: NDArray[np.float64],
-    number: int,
+    index: int,
     node: int,
     submission: float,
 ) -> float:
@@ -181,7 +163,7 @@ def _data_ready(
     is_cold = not table.rented[server] <= submission < table.expiry[server]
     up = submission + machines.latency[server] if is_cold else max(submission, table.up[server])
     total, slowest, latest = 0.0, 0.0, up
-    for k in range(tasks.first_parent[number], tasks.first_parent[number + 1]):
+    for k in range(tasks.first_parent[index], tasks.first_parent[index + 1]):
         parent = tasks.parents[k]
         seconds = tasks.parent_bytes[k] / _bandwidth(machines, chosen[parent], node)
         total += seconds
@@ -192,14 +174,14 @@ def _data_ready(
     return up + (total if machines.transfer == Transfer.ONE_BY_ONE else slowest)
 
 
-@inner
+@jit_inline
 def _earliest(
-    table: Timetable, machines: Machines, tasks: Tasks, number: int, node: int, ready: float
+    table: Timetable, machines: Machines, tasks: Tasks, index: int, node: int, ready: float
 ) -> float:
     """The first time from ``ready`` on from which the function has its cores and memory."""
-    seconds = tasks.seconds[number, node]
-    free_cores = machines.cores[node] - tasks.cores[number, node]
-    free_memory = machines.memory[node] - tasks.memory[number, node]
+    seconds = tasks.seconds[index, node]
+    free_cores = machines.cores[node] - tasks.cores[index, node]
+    free_memory = machines.memory[node] - tasks.memory[index, node]
     start = ready
     for k in range(table.pieces[node]):
         end = table.begin[node, k + 1] if k + 1 < table.pieces[node] else np.inf
@@ -212,7 +194,7 @@ def _earliest(
     return start
 
 
-@inner
+@jit_inline
 def _reserve(
     table: Timetable, node: int, start: float, end: float, cores: int, memory: int
 ) -> None:
@@ -224,7 +206,7 @@ def _reserve(
         table.memory[node, k] += memory
 
 
-@inner
+@jit_inline
 def _cut(table: Timetable, node: int, time: float) -> int:
     """The piece of a node that begins at a time; the one that holds the time is cut in two."""
     pieces = table.pieces[node]
@@ -244,7 +226,7 @@ def _cut(table: Timetable, node: int, time: float) -> int:
     return k
 
 
-@inner
+@jit_inline
 def _rent(table: Timetable, machines: Machines, server: int, submission: float, end: float) -> None:
     """Rents a server from the submission of a function to its end, in whole hours."""
     if not table.rented[server] <= submission < table.expiry[server]:
@@ -257,7 +239,7 @@ def _rent(table: Timetable, machines: Machines, server: int, submission: float, 
         table.expiry[server] += hours * HOUR_S
 
 
-@lean
+@jit_uncounted
 def forget_before(table: Timetable, now: float) -> None:
     """Leaves out the pieces that are over."""
     for node in range(len(table.pieces)):

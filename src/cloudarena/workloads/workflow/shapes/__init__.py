@@ -15,12 +15,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
-import numpy as np
 from pydantic import Field
 
 from cloudarena.base.errors import SpecError, check_choice
+from cloudarena.base.numpy import np
 from cloudarena.engine.streams import stream
-from cloudarena.workloads.workflow.arrivals import ARRIVALS, RATE, by_law
+from cloudarena.workloads.workflow.arrivals import ARRIVALS, RATE, by_process
 from cloudarena.workloads.workflow.columns import SINGLE_CORE_SPEED, WorkflowMix
 from cloudarena.workloads.workflow.shapes import (
     cybershake,
@@ -31,7 +31,13 @@ from cloudarena.workloads.workflow.shapes import (
     sipht,
 )
 from cloudarena.workloads.workflow.shapes.drawing import Drawing
-from cloudarena.workloads.workflow.source import Counted, Law, Rate, Resources, WorkflowSource
+from cloudarena.workloads.workflow.source import (
+    Counted,
+    ProcessName,
+    Rate,
+    Resources,
+    WorkflowSource,
+)
 from cloudarena.workloads.workflow.timed import RESOURCES, TimedWorkflow, template_of
 
 MOST_FUNCTIONS = 10**7
@@ -76,7 +82,7 @@ class Shapes(WorkflowSource):
     """How many workflows arrive."""
     templates: int = Field(1, ge=1)
     """How many are drawn of each shape."""
-    arrivals: Law = ARRIVALS  # type: ignore[assignment]
+    arrivals: ProcessName = ARRIVALS  # type: ignore[assignment]
     """How they arrive: even, poisson, bursty or diurnal."""
     rate: Rate = RATE
     """Workflows that arrive in a second on average."""
@@ -154,10 +160,10 @@ def draw_workflows(
         workflows: how many workflows arrive.
         seed: decides everything.
         templates: how many are drawn of each shape.
-        arrivals: the law of arrivals, one of ``arrivals.LAWS``.
+        arrivals: the arrival process, one of ``processes.PROCESSES``.
         rate: how many workflows arrive in a second on average.
         runtime_scale: all run times are so many times as long.
-        resources: the law of memory and parallelism, one of ``RESOURCE_LAWS``.
+        resources: the distribution of memory and parallelism, one of ``RESOURCE_DISTRIBUTIONS``.
         single_core_speed: operations that a core does in a second.
     """
     if not shapes:
@@ -177,9 +183,9 @@ def draw_workflows(
             timed = draw_shape(shape, functions, rng, runtime_scale, name)
             rng = stream(seed, f"resources/{shape}/{k}")
             made.append(template_of(timed, rng, resources, single_core_speed))
-    return by_law(made, workflows, seed, arrivals, rate, single_core_speed)
+    return by_process(made, workflows, seed, arrivals, rate, single_core_speed)
 
 
 def shapes_not_told(seed: int) -> tuple[tuple[str, str], ...]:
-    """That all is drawn."""
+    """Says that all figures are drawn."""
     return (("all", f"drawn by the generator of shapes under seed {seed}"),)

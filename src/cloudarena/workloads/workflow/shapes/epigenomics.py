@@ -14,8 +14,7 @@ long.)
 
 from __future__ import annotations
 
-import numpy as np
-
+from cloudarena.base.numpy import np
 from cloudarena.workloads.workflow.shapes.drawing import Drawing, groups
 
 LEAST = 8

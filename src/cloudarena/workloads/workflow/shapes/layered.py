@@ -1,6 +1,6 @@
 """Layered random workflows: functions in levels, each waiting for some of those above.
 
-Our own law, for workflows without a story. There are about as many levels as functions in one,
+Our own shape, for workflows without a story. There are about as many levels as functions in one,
 ``sqrt(functions)``. Each level has one function, the others are in any. A function waits for one
 of the level above and, with probability 1/4 each, for up to two of any level above. Run times are
 log-normal with median 1 s and sigma 1, the bytes of edges with median 1 MB and sigma 2, at most
@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from cloudarena.base.numpy import np
 from cloudarena.workloads.workflow.shapes.drawing import Drawing
 
 LEAST = 1

@@ -16,11 +16,13 @@ and 3.01 GB.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cloudarena.base.numpy import np
 from cloudarena.workloads.workflow.shapes.drawing import Drawing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LEAST = 15
 PAIRS_PER_IMAGE = 4
@@ -32,7 +34,7 @@ IMAGE_BYTES = 8.32e6
 """A projected image and its area file."""
 DIFFERENCE_BYTES = 0.284e6
 MOSAIC_BYTES = 347e6
-"""Of one square degree, with its area file; it grows with the side."""
+"""The mosaic of one square degree, with its area file; it grows with the side."""
 SHRINK = 50.0
 """A shrunken mosaic, without area file, is so many times smaller."""
 

@@ -13,8 +13,7 @@ here, over seeds, 109, 73, 5, 16,701 s, 4,679 s and 145 MB.
 
 from __future__ import annotations
 
-import numpy as np
-
+from cloudarena.base.numpy import np
 from cloudarena.workloads.workflow.shapes.drawing import Drawing, groups
 
 LEAST = 13
@@ -35,7 +34,7 @@ COMPARISONS = (
     ("Blast_synteny", 33.0, 0.0, 1.15e6),
     ("Blast_paralogues", 4.99, 0.2, 0.69e6),
 )
-"""The same for comparisons, with what the annotation reads."""
+"""Seconds and bytes of comparisons, with what the annotation reads."""
 SEQUENCE_BYTES, ANNOTATED_BYTES, PARSED_BYTES, PATSER_BYTES = 84e3, 416e3, 803e3, 91.8e3
 
 

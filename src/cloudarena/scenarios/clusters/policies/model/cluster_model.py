@@ -23,7 +23,7 @@ from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_number, check_table, check_vector
 from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.base.statistics import front_of
-from cloudarena.engine.compiled import lean
+from cloudarena.engine.compiled import jit_uncounted
 from cloudarena.engine.streams import stream
 from cloudarena.optimizers.budget.moments import Moments
 from cloudarena.optimizers.problem import Objective, Problem
@@ -100,9 +100,9 @@ class ClusterModel(Problem):
         self.memory_of = memory_of
         self._drawn: dict[int, Floats] = {}
 
-    def design(self, number: int) -> Any:
+    def design(self, index: int) -> Any:
         """The share: how many VMs each class has."""
-        return tuple(self.theta(np.array([number]))[0].tolist())
+        return tuple(self.theta(np.array([index]))[0].tolist())
 
     def theta(self, designs: Ints) -> Ints:
         """The shares of some designs, a row each."""
@@ -110,7 +110,7 @@ class ClusterModel(Problem):
 
     @property
     def encoding(self) -> Encoding:
-        """That of the space, if the problem is a whole space."""
+        """The encoding of the space, if the problem is a whole space."""
         return super().encoding if self.space is None else self.space.encoding
 
     def simulate(self, designs: Ints, replications: Ints) -> Floats:
@@ -128,7 +128,7 @@ class ClusterModel(Problem):
         return np.stack((self._makespans(times), held), axis=2)
 
     def summarise(self, designs: Ints, replications: Ints) -> Moments:
-        """As by ``simulate``, but compiled where all shares see the same times."""
+        """Summarises as ``simulate`` would, but compiled where all shares see the same times."""
         if not self.common_random_numbers or self.estimator != "mean_of_max":
             return super().summarise(designs, replications)
         theta = self.theta(designs).astype(np.float64)
@@ -165,10 +165,10 @@ class ClusterModel(Problem):
 
     def _draws(self, replications: Ints, design: int | None = None) -> tuple[Floats, Floats]:
         """The work of each class on one VM and the memory of a VM, rows of replications."""
-        blocks, place = np.divmod(replications, self.drawn_together)
+        blocks, within = np.divmod(replications, self.drawn_together)
         used, row = np.unique(blocks, return_inverse=True)
         drawn = np.concatenate([self._block(int(block), design) for block in used])
-        factors = drawn[row * self.drawn_together + place]
+        factors = drawn[row * self.drawn_together + within]
         classes = len(self.tasks)
         return factors[:, :classes] * self.load, factors[:, classes:] * self.memory
 
@@ -237,7 +237,7 @@ def _space_or_rows(
     return None, rows
 
 
-@lean
+@jit_uncounted
 def _makespan_moments(
     work: Floats, theta: Floats, scratch: Floats, mean: Floats, squares: Floats
 ) -> None:

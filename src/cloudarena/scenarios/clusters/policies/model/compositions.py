@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_whole
 from cloudarena.base.errors import SpecError
-from cloudarena.engine.compiled import lean
+from cloudarena.engine.compiled import jit_uncounted
 from cloudarena.engine.streams import stream
 from cloudarena.optimizers.spaces.encoding import Encoding
 
@@ -44,21 +44,21 @@ class Compositions(Sequence[tuple[int, ...]]):
         return self.size
 
     @overload
-    def __getitem__(self, number: int) -> tuple[int, ...]: ...
+    def __getitem__(self, index: int) -> tuple[int, ...]: ...
     @overload
-    def __getitem__(self, number: slice) -> list[tuple[int, ...]]: ...
-    def __getitem__(self, number: int | slice) -> tuple[int, ...] | list[tuple[int, ...]]:
-        if isinstance(number, slice):
-            shares = self.unrank(np.arange(*number.indices(len(self))))
+    def __getitem__(self, index: slice) -> list[tuple[int, ...]]: ...
+    def __getitem__(self, index: int | slice) -> tuple[int, ...] | list[tuple[int, ...]]:
+        if isinstance(index, slice):
+            shares = self.unrank(np.arange(*index.indices(len(self))))
             return [tuple(share) for share in shares.tolist()]
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"{number} of {len(self)} shares")
-        return tuple(self.unrank(np.array([number % len(self)]))[0].tolist())
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"{index} of {len(self)} shares")
+        return tuple(self.unrank(np.array([index % len(self)]))[0].tolist())
 
-    def unrank(self, numbers: ArrayLike) -> Ints:
+    def unrank(self, indices: ArrayLike) -> Ints:
         """The shares of some numbers, a row each."""
         self._check_numbered()
-        ranks = np.asarray(numbers, np.int64).reshape(-1)
+        ranks = np.asarray(indices, np.int64).reshape(-1)
         if len(ranks) and not 0 <= ranks.min() <= ranks.max() < self.size:
             raise SpecError(f"numbers: not all are allowed: 0 to {self.size - 1:,}")
         shares = np.empty((len(ranks), self._parts), np.int64)
@@ -66,7 +66,7 @@ class Compositions(Sequence[tuple[int, ...]]):
         return shares[:, : self.classes]
 
     def rank(self, shares: ArrayLike) -> Ints:
-        """The numbers of some shares."""
+        """The indices of some shares."""
         self._check_numbered()
         checked = self.check(shares)
         ranks = np.empty(len(checked), np.int64)
@@ -88,10 +88,10 @@ class Compositions(Sequence[tuple[int, ...]]):
         right = total <= self.vms if self.allow_idle else total == self.vms
         good = right & (rows >= 1).all(axis=1)
         if not good.all():
-            place = int(np.argmin(good))
+            row = int(np.argmin(good))
             bound = "at most" if self.allow_idle else "exactly"
             raise SpecError(
-                f"shares[{place}]: {tuple(rows[place].tolist())} is not allowed: "
+                f"shares[{row}]: {tuple(rows[row].tolist())} is not allowed: "
                 f"at least 1 each, {bound} {self.vms} in all"
             )
         return rows
@@ -99,14 +99,14 @@ class Compositions(Sequence[tuple[int, ...]]):
     def draw(self, count: int, seed: int, purpose: str = "uniform shares") -> Ints:
         """Shares drawn uniformly and independently, from a space of any size.
 
-        Stars and bars: the ends of the parts are a uniform subset of the ``m - 1`` places.
+        Stars and bars: the ends of the parts are a uniform subset of the ``m - 1`` positions.
         """
         rng = stream(seed, purpose)
-        places, bars = self._total - 1, self._parts - 1
-        block = max(1, BLOCK_DRAWS // max(1, places))
+        positions, bars = self._total - 1, self._parts - 1
+        block = max(1, BLOCK_DRAWS // max(1, positions))
         parts = []
         for start in range(0, check_whole("count", count, 0), block):
-            keys = rng.random((min(block, count - start), places))
+            keys = rng.random((min(block, count - start), positions))
             ends = np.zeros((len(keys), bars + 2), np.int64)
             ends[:, -1] = self._total
             if bars:
@@ -174,11 +174,11 @@ def largest_remainders(weights: Floats, total: int) -> Ints:
     shares = np.floor(exact).astype(np.int64)
     missing = total - shares.sum(axis=1)
     by_remainder = np.argsort(shares - exact, axis=1, kind="stable")
-    place = np.argsort(by_remainder, axis=1, kind="stable")
-    return np.asarray(shares + (place < missing[:, None]))
+    rank = np.argsort(by_remainder, axis=1, kind="stable")
+    return np.asarray(shares + (rank < missing[:, None]))
 
 
-@lean
+@jit_uncounted
 def _unrank(ranks: Ints, vms: int, completions: Ints, shares: Ints) -> None:
     parts = shares.shape[1]
     for row in range(len(ranks)):
@@ -193,7 +193,7 @@ def _unrank(ranks: Ints, vms: int, completions: Ints, shares: Ints) -> None:
         shares[row, parts - 1] = left
 
 
-@lean
+@jit_uncounted
 def _rank(shares: Ints, vms: int, completions: Ints, ranks: Ints) -> None:
     parts = completions.shape[1] - 1
     for row in range(len(shares)):

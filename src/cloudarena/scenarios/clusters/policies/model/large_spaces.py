@@ -81,7 +81,7 @@ def near_front(space: Compositions, load: ArrayLike, memory: ArrayLike, most: in
 
 
 def _evenly(rows: Ints, most: int) -> Ints:
-    """At most so many of the rows, from the first to the last."""
+    """Takes at most so many of the rows, from the first to the last."""
     if len(rows) <= most:
         return rows
     return rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]

@@ -1,6 +1,6 @@
 """Where stages begin and end: stretches of time in which what arrives is alike.
 
-A mix is a vector of amounts, none negative, such as tasks of each class; the likeness of two
+A mix is a vector of amounts, none negative, such as tasks of each class; the similarity of two
 mixes is the cosine of the angle between them. A grid of stages is made finer where the mixes in a
 stage differ (``partition``), and coarser where neighbours are alike (``merge``), as chapter 6 of
 Zhang's thesis on elastic clouds does (Tsinghua, 2011).
@@ -53,7 +53,7 @@ class Timeline(NamedTuple):
 
 
 def similarities(first: ArrayLike, second: ArrayLike, intensity_weight: float = 0.0) -> Floats:
-    """The likeness, from 0 to 1, of mixes with those in the same rows.
+    """The similarity, from 0 to 1, of mixes with those in the same rows.
 
     ``cos * (smaller sum / larger sum) ** intensity_weight``: the cosine alone does not see how
     large the mixes are. One without any amounts is like another of that kind only.
@@ -67,17 +67,17 @@ def similarities(first: ArrayLike, second: ArrayLike, intensity_weight: float = 
     lengths = np.sqrt((a * a).sum(axis=-1) * (b * b).sum(axis=-1))
     with np.errstate(divide="ignore", invalid="ignore"):
         cosine = (a * b).sum(axis=-1) / lengths
-        likeness = np.where(lengths > 0.0, np.minimum(cosine, 1.0), 0.0)
+        similarity = np.where(lengths > 0.0, np.minimum(cosine, 1.0), 0.0)
         if intensity_weight > 0.0:
             sums = a.sum(axis=-1), b.sum(axis=-1)
             ratio = np.minimum(*sums) / np.maximum(*sums)
-            likeness = likeness * np.where(lengths > 0.0, ratio, 0.0) ** intensity_weight
+            similarity = similarity * np.where(lengths > 0.0, ratio, 0.0) ** intensity_weight
     both_empty = ~a.any(axis=-1) & ~b.any(axis=-1)
-    return np.asarray(np.where(both_empty, 1.0, likeness))
+    return np.asarray(np.where(both_empty, 1.0, similarity))
 
 
 def least_similarity(mixes: ArrayLike, intensity_weight: float = 0.0) -> float:
-    """The likeness of the least alike pair; 1 if there is no pair."""
+    """The similarity of the least alike pair; 1 if there is no pair."""
     return _extreme(np.asarray(mixes, np.float64), "min", intensity_weight)
 
 
@@ -108,8 +108,8 @@ def thresholds(
     rng = stream(seed, "pairs of mixes")
     first = rng.integers(len(table), size=check_whole("pairs", pairs, 1))
     second = (first + rng.integers(1, len(table), size=pairs)) % len(table)
-    likeness = similarities(table[first], table[second], intensity_weight)
-    low, high = np.quantile(likeness, (SPLIT_QUANTILE, MERGE_QUANTILE))
+    similarity = similarities(table[first], table[second], intensity_weight)
+    low, high = np.quantile(similarity, (SPLIT_QUANTILE, MERGE_QUANTILE))
     return Thresholds(min(float(low), split_floor), max(float(high), merge_floor))
 
 
@@ -123,7 +123,7 @@ def partition(
     split_rule: SplitRule = "min",
     intensity_weight: float = 0.0,
 ) -> list[float]:
-    """The begins of the stages into which a stage falls.
+    """Returns when the stages begin into which a stage falls.
 
     It is halved if its least alike pair of mixes is less alike than ``split``, and so are the
     halves, until a half would be narrower than ``narrowest`` or has been halved ``depth`` times.
@@ -132,7 +132,7 @@ def partition(
         timeline: what arrives.
         begin: of the stage.
         end: of the stage.
-        split: the likeness below which it is halved.
+        split: the similarity below which it is halved.
         narrowest: length of the shortest stage.
         depth: how often to halve at most.
         split_rule: ``min`` looks at the least alike pair, ``max`` at the most alike one.
@@ -164,7 +164,7 @@ def merge(
     longest: float = np.inf,
     intensity_weight: float = 0.0,
 ) -> list[float]:
-    """The begins of the stages that are left when neighbours that are alike are merged.
+    """Returns when the stages begin that are left when neighbours that are alike are merged.
 
     From left to right: the next stage joins the current one if every mix of the one is at least
     ``threshold`` alike to every mix of the other, and both together are not longer than
@@ -174,25 +174,25 @@ def merge(
         timeline: what arrives.
         begins: of the stages, rising.
         end: of the last stage.
-        threshold: the likeness from which on neighbours are merged.
+        threshold: the similarity from which on neighbours are merged.
         longest: length of the longest stage that may be made by merging.
         intensity_weight: see ``similarities``.
     """
     kept = list(begins[:1])
-    for place in range(1, len(begins)):
-        here = begins[place]
-        after = begins[place + 1] if place + 1 < len(begins) else end
+    for index in range(1, len(begins)):
+        here = begins[index]
+        after = begins[index + 1] if index + 1 < len(begins) else end
         current = timeline.between(kept[-1], here)
         following = timeline.between(here, after)
-        likeness = similarities(current[:, None], following[None, :], intensity_weight)
-        alike = bool((likeness >= threshold).all())
+        similarity = similarities(current[:, None], following[None, :], intensity_weight)
+        alike = bool((similarity >= threshold).all())
         if not (alike and after - kept[-1] <= longest * (1.0 + 1e-12)):
             kept.append(here)
     return kept
 
 
 def _extreme(mixes: Floats, rule: SplitRule, intensity_weight: float) -> float:
-    """The likeness of the least or the most alike pair; 1 if there is no pair."""
+    """The similarity of the least or the most alike pair; 1 if there is no pair."""
     if len(mixes) < 2:
         return 1.0
     # Row by row, since all pairs at once may not fit into memory.

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract import Model, Spec
-from cloudarena.optimizers.problem import Objective
+from cloudarena.optimizers.problem import MOST_DESIGNS, Objective
 from cloudarena.scenarios.clusters.policies.model.cluster_model import (
     EXAMPLE_MEMORY,
     EXAMPLE_SECONDS,
@@ -41,7 +41,7 @@ class Shares(Model):
 
     vms: int = Field(ge=1, le=100_000)
     names: tuple[str, ...] = ()
-    """Of the classes, for the spec of the winner; they are numbered by default."""
+    """The names of the classes, for the spec of the winner; they are numbered by default."""
     tasks: tuple[Amount, ...] = Field(LIGO_TASKS, min_length=1, max_length=1000)
     seconds: tuple[Amount, ...] = EXAMPLE_SECONDS
     memory: tuple[Amount, ...] = EXAMPLE_MEMORY
@@ -49,6 +49,9 @@ class Shares(Model):
     variation: float = Field(0.3, ge=0, le=10)
     allow_idle: bool = False
     sample: ShareSample | None = None
+    """Which shares are tried; by default all, or, if they are too many, a designed sample."""
+    total_tasks: float | None = Field(None, gt=0, le=1e12)
+    """Tasks in all, of which each class has the part that ``tasks`` says; their sum by default."""
 
     @model_validator(mode="after")
     def _one_name_each(self) -> Shares:
@@ -63,12 +66,23 @@ class Shares(Model):
     def problem(self, seed: int) -> ClusterModel:
         """The model as a problem."""
         space = Compositions(self.vms, len(self.tasks), self.allow_idle)
-        whole = ClusterModel(space, self.tasks, self.seconds, self.memory, self.variation, seed)
-        if self.sample is None:
+        rest = self.scaled_tasks, self.seconds, self.memory, self.variation, seed
+        whole = ClusterModel(space, *rest)
+        sample = self.sample
+        if sample is None and whole.size <= MOST_DESIGNS:
             return whole
-        hops, uniform = self.sample.hops, self.sample.uniform
-        some = designed_sample(space, whole.load, whole.memory, hops, uniform, seed)
-        return ClusterModel(some, self.tasks, self.seconds, self.memory, self.variation, seed)
+        sample = sample or ShareSample()
+        some = designed_sample(space, whole.load, whole.memory, sample.hops, sample.uniform, seed)
+        found = ClusterModel(some, *rest)
+        found.sampled_of = whole.size
+        return found
+
+    @property
+    def scaled_tasks(self) -> tuple[float, ...]:
+        """The tasks of each class."""
+        if self.total_tasks is None:
+            return self.tasks
+        return tuple(count * self.total_tasks / sum(self.tasks) for count in self.tasks)
 
     def plain(self, design: Sequence[int]) -> dict[str, Any]:
         """The VMs of each class."""
@@ -81,7 +95,7 @@ class Shares(Model):
         a replication of the model does. A spec has whole tasks: parts of a task are rounded up, and
         the task time is shortened so that the work of the class stays what it is.
         """
-        whole = [math.ceil(count) for count in self.tasks]
+        whole = [math.ceil(count) for count in self.scaled_tasks]
         names = self.names or [f"class-{number + 1}" for number in range(len(self.tasks))]
         classes = [
             {
@@ -94,7 +108,7 @@ class Shares(Model):
                 "memory_mb": {"kind": "gamma", "mean": memory, "cv": self.variation},
             }
             for one, mean, count, rounded, memory in zip(
-                names, self.seconds, self.tasks, whole, self.memory, strict=True
+                names, self.seconds, self.scaled_tasks, whole, self.memory, strict=True
             )
         ]
         return {

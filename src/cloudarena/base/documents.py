@@ -1,0 +1,64 @@
+"""Files as bytes, as texts and as JSON; what cannot be read is said in one line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from cloudarena.base.errors import TraceError
+from cloudarena.base.files import UNREADABLE
+
+
+def read_bytes(path: Path) -> bytes:
+    """All of a file, unpacked."""
+    if path.is_dir():
+        raise TraceError(f"{path}: is a folder: a file is needed")
+    if not path.exists():
+        raise TraceError(f"{path}: does not exist")
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+            return file.read()
+    except UNREADABLE as error:
+        raise TraceError(f"{path}: cannot be read: {error}") from None
+
+
+def decoded(data: bytes) -> str:
+    """The text of a file in UTF-8, in UTF-16 with its mark, or else in Latin-1."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", errors="replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def read_json(path: Path, text: str) -> Any:
+    """A document, or the list of the documents of a file that has several one after the other."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        for parts in (_on_lines, _in_a_row):
+            try:
+                return parts(text)
+            except ValueError:
+                continue
+        where = getattr(error, "lineno", 0)
+        raise TraceError(
+            f"{path}, line {where}: is not JSON: {getattr(error, 'msg', error)}"
+        ) from None
+
+
+def _on_lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _in_a_row(text: str) -> list[Any]:
+    """Documents over several lines each, as ``kubectl get ... >> file`` leaves them."""
+    found, at, decoder = [], 0, json.JSONDecoder()
+    while rest := text[at:].lstrip()[:1]:
+        begin = text.index(rest, at)
+        document, at = decoder.raw_decode(text, begin)
+        found.append(document)
+    return found

@@ -1,0 +1,60 @@
+"""A short list of numbers in the first column of an array, such as the machines of candidates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudarena.engine.compiled import jitable
+
+
+@jitable
+def keep(actions: NDArray[np.int64], count: int, number: int, kept: Any) -> None:
+    """Puts a number in the place of the last one that is not to be kept, if it is not there.
+
+    Below zero it is none.
+    """
+    if number < 0:
+        return
+    for k in range(count):
+        if actions[k, 0] == number:
+            return
+    for back in range(count):
+        k = count - 1 - back
+        is_kept = False
+        for one in kept:
+            is_kept = is_kept or actions[k, 0] == one
+        if not is_kept:
+            actions[k, 0] = number
+            return
+
+
+@jitable
+def sort_rows(actions: NDArray[np.int64], count: int) -> None:
+    """Brings the first rows into rising order of their first number, then of their second."""
+    columns = actions.shape[1]
+    for k in range(1, count):
+        place = k
+        while place > 0:
+            before, after = actions[place - 1, 0], actions[place, 0]
+            if before < after or (
+                before == after and (columns == 1 or actions[place - 1, 1] <= actions[place, 1])
+            ):
+                break
+            for c in range(columns):
+                swapped = actions[place - 1, c]
+                actions[place - 1, c] = actions[place, c]
+                actions[place, c] = swapped
+            place -= 1
+
+
+@jitable
+def squashed(value: float, half: float) -> float:
+    """A number from 0 on as a share: x / (x + half); 1 for infinity, 0 for less than 0."""
+    if value <= 0.0:
+        return 0.0
+    if value == np.inf:
+        return 1.0
+    return value / (value + half)

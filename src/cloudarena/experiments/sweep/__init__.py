@@ -1,0 +1,1 @@
+"""Many runs: what is run (``plan``), where (``executors``), and what is kept (``store``)."""

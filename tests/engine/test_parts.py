@@ -1,0 +1,232 @@
+"""Parts, wholes and references: compiled functions that call each other."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from llvmlite.binding import Linkage
+from numba.core.errors import TypingError
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from cloudarena.engine.compiled import (
+    NO_C,
+    NO_REFERENCE_COUNTS,
+    jit,
+    jit_call,
+    jit_inline,
+    jit_uncounted,
+    jitable,
+)
+from cloudarena.engine.parts import PartLowering, make_whole
+
+
+class Store(NamedTuple):
+    """What is in stock."""
+
+    amounts: NDArray[np.int64]
+    prices: NDArray[np.float64]
+
+
+class Limits(NamedTuple):
+    """Numbers only."""
+
+    most: int
+    is_open: bool
+
+
+class Town(NamedTuple):
+    """A tuple of tuples."""
+
+    limits: Limits
+    store: Store
+    log: NDArray[np.int64]
+
+
+def make_town() -> Town:
+    """A town with three goods."""
+    store = Store(np.array([1, 2, 3]), np.array([0.5, 1.5, 2.5]))
+    return Town(Limits(5, True), store, np.zeros(4, np.int64))
+
+
+@jit_call
+def note(town: Town, place: int) -> None:
+    """What both ways of ``visit`` call: it lies below each of them."""
+    town.log[place] += 1
+
+
+@jit_call
+def restock(town: Town, good: int) -> None:
+    """Adds to the stock, as long as that is allowed."""
+    if town.limits.is_open and town.store.amounts[good] < town.limits.most:
+        town.store.amounts[good] += 2
+    note(town, 0)
+
+
+@jit_inline
+def worth(store: Store) -> float:
+    """What is in stock, in money."""
+    total = 0.0
+    for k in range(len(store.amounts)):
+        total += store.amounts[k] * store.prices[k]
+    return total
+
+
+@jit_call
+def look(town: Town) -> float:
+    """What a visitor sees."""
+    note(town, 1)
+    return worth(town.store)
+
+
+@jit_uncounted
+def visit(town: Town, good: int = 1) -> float:
+    """Calls parts that call the same part."""
+    restock(town, good)
+    return look(town)
+
+
+@jit_uncounted
+def visit_twice(town: Town) -> float:
+    """Calls what Python calls too."""
+    return visit(town) + visit(town, 2)
+
+
+@jit
+def taken_out(town: Town, good: int) -> Store:
+    """Makes arrays, and a tuple of them."""
+    amounts = town.store.amounts.copy()
+    amounts[good] = 0
+    return Store(amounts, town.store.prices)
+
+
+@jit_uncounted
+def worth_of_rest(town: Town, good: int) -> float:
+    """Hands over a tuple that it has made."""
+    amounts = town.store.amounts
+    return worth(Store(amounts[:good], town.store.prices[:good]))
+
+
+@jit_inline
+def own_store(town: Town) -> Store:
+    """Returns a tuple out of its argument, which parts may not."""
+    return town.store
+
+
+@jit_uncounted
+def returns_reference(town: Town) -> float:
+    """Calls a part that returns a reference."""
+    return worth(own_store(town))
+
+
+def test_parts_below_two_wholes_are_in_both() -> None:
+    """Wholes of one process share parts, and a part that two others call is there once."""
+    town = make_town()
+    assert visit(town) == 0.5 + 4 * 1.5 + 3 * 2.5
+    assert visit_twice(town) == (0.5 + 6 * 1.5 + 3 * 2.5) + (0.5 + 6 * 1.5 + 5 * 2.5)
+    assert town.log.tolist() == [3, 3, 0, 0]
+    assert town.store.amounts.tolist() == [1, 6, 5]
+
+
+def test_what_is_compiled_does_what_python_does() -> None:
+    """The functions that were written are still there, by name."""
+    assert visit.py_func.__name__ == "visit"
+    assert visit.py_func.__defaults__ == (1,)
+
+
+def test_defaults_and_names_of_arguments() -> None:
+    """A whole is called as it is written."""
+    first, second = make_town(), make_town()
+    assert visit(first, good=2) == visit(second, 2)
+    assert first.store.amounts.tolist() == [1, 2, 5]
+
+
+def test_tuples_that_are_made_in_compiled_code() -> None:
+    """A tuple can be made of the fields of a reference, handed over, and returned to Python."""
+    town = make_town()
+    rest = taken_out(town, 0)
+    assert isinstance(rest, Store)
+    assert rest.amounts.tolist() == [0, 2, 3]
+    assert town.store.amounts.tolist() == [1, 2, 3]
+    assert worth_of_rest(town, 2) == 0.5 + 3.0
+
+
+@jit_call
+def reach(town: Town, route: tuple[int, int], is_new: bool) -> float:
+    """A part that is called with literals and with variables."""
+    return town.store.prices[route[1]] * (2.0 if is_new else 1.0) + route[0]
+
+
+@jit_uncounted
+def go_round(town: Town, good: int) -> float:
+    """A whole whose calls differ in what is literal."""
+    first = reach(town, (0, 1), False) + reach(town, (good, 1), good > 1)
+    return first + reach(town, (good, good), True)
+
+
+def test_a_part_is_not_compiled_for_each_literal() -> None:
+    assert go_round(make_town(), 2) == 1.5 + (2 * 1.5 + 2) + (2 * 2.5 + 2)
+    assert len(reach.signatures) <= 1  # none where the whole came from the cache
+
+
+def test_a_part_returns_no_reference() -> None:
+    """What a reference points to may be gone by then, so such a part is not compiled."""
+    town: Any = make_town()
+    with pytest.raises((TypingError, TypeError), match="a tuple of its arguments"):
+        returns_reference(town)
+
+
+@register_jitable
+def looked_at_thrice(town: Town) -> float:
+    """An ordinary function of Numba's, which has the parts it calls in its own library."""
+    return look(town) + look(town) + look(town)
+
+
+@jit_uncounted
+def look_thrice(town: Town) -> float:
+    """Calls parts through an ordinary function."""
+    return looked_at_thrice(town)
+
+
+@jitable
+def dearest(town: Town) -> float:
+    """A function that Python calls as it is, and that is a part of compiled code."""
+    return max(town.store.prices[0], town.store.prices[2])
+
+
+@jit_uncounted
+def ask_for_dearest(town: Town) -> float:
+    """Calls such a function."""
+    return dearest(town)
+
+
+def test_a_function_for_python_and_for_compiled_code_is_a_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is put into what calls it, and nobody makes machine code of it alone."""
+    made: list[str] = []
+    lower = PartLowering.run_pass
+
+    def noted(self: PartLowering, state: Any) -> bool:
+        made.append(state.func_id.func_qualname)
+        return lower(self, state)
+
+    monkeypatch.setattr(PartLowering, "run_pass", noted)
+    whole = make_whole(ask_for_dearest.py_func, **NO_REFERENCE_COUNTS, **NO_C)
+    assert whole(make_town()) == dearest(make_town()) == 2.5
+    assert "dearest" in made
+
+
+@pytest.mark.parametrize("known", [visit, look_thrice, ask_for_dearest])
+def test_no_other_library_finds_the_parts_of_a_whole(known: Any) -> None:
+    """The linker would call them from there, though they may take other arguments by now."""
+    whole = make_whole(known.py_func, **NO_REFERENCE_COUNTS, **NO_C)
+    assert whole(make_town()) > 0
+    (compiled,) = whole.overloads.values()
+    own = [compiled.fndesc.llvm_func_name, compiled.fndesc.llvm_cpython_wrapper_name]
+    for function in compiled.library._final_module.functions:
+        if not function.is_declaration and function.name not in own:
+            assert not function.name.startswith("_ZN"), function.name
+            assert function.linkage == Linkage.internal, function.name

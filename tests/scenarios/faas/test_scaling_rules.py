@@ -1,0 +1,98 @@
+"""Scaling by concurrency, stabilisation, names of autoscalers, and scalers that are asked."""
+
+import pytest
+from tests.scenarios.faas.cases import column, function, scenario
+
+from cloudarena import simulate
+from cloudarena.base.errors import SpecError
+
+
+def by_trace(folder, times, rule, seconds=1.0, **changes):
+    """A function on a NUC with requests at some times, which scales by a rule."""
+    path = folder / "requests.csv"
+    path.write_text("\n".join(["time_s,function", *(f"{time},f" for time in times), ""]))
+    made = function(
+        seconds,
+        workers=1,
+        image={"use": {"cpu": 0.01}, "cpu_millicores": 10},
+        scaling={"maximum": 10, **rule},
+        requests={"source": "none"},
+    )
+    if not times:
+        return scenario(made, **changes)
+    trace = {"source": "invocations", "path": str(path)}
+    return scenario(made, trace=trace, **changes)
+
+
+def changes_of(result):
+    """The changes of the number of replicas: when, from, to."""
+    return list(
+        zip(*(column(result, "scaling", name) for name in ("time_s", "before", "after")))  # noqa: B905
+    )
+
+
+def test_concurrency_with_a_surge(tmp_path):
+    # Six requests come at 1 s and leave from 2 s on, one a second: the only replica holds them.
+    # Every 2 s: in the system on average over the last 2 s (panic), over the last 4 s (calm).
+    #  2 s: 3, 3     a surge: 3 >= 2 times the one replica
+    #  4 s: 4.5, 3.75  no new surge with three replicas, but within a window of the last: 5
+    #  6 s: 2.5, 3.5   still: as many as there were
+    #  8 s: 0.5, 1.5   calm: 2, and at least half of five
+    # 10 s: 0, 0.25    1
+    rule = {"by": "concurrency", "interval_s": 2, "window_s": 4, "panic_s": 2}
+    result = simulate(by_trace(tmp_path, [1] * 6, rule), record="full")
+    assert changes_of(result) == [(2, 1, 3), (4, 3, 5), (8, 5, 2), (10, 2, 1)]
+
+
+def test_fewer_replicas_only_as_all_suggestions_of_the_time_of_stabilisation_say(tmp_path):
+    # Four requests a second for 5 s, then one, then none: 4, 1, 0, 0, ... replicas every 5 s.
+    times = [k / 4 for k in range(20)] + [5 + k for k in range(5)]
+    rule = {"by": "average-requests", "interval_s": 5, "stabilisation_s": 10}
+    result = simulate(by_trace(tmp_path, times, rule, seconds=0.01), record="full")
+    assert changes_of(result) == [(5, 1, 4), (20, 4, 1)]
+
+
+def test_autoscalers_by_name():
+    made = function(workers=10, scaling={"by": "knative", "maximum": 7})
+    rule = scenario(made).rule_of(scenario(made).functions[0])
+    assert (rule.by, rule.threshold, rule.maximum) == ("concurrency", 7.0, 7)
+    assert (rule.interval_s, rule.window, rule.panic_window) == (2, 30, 3)
+    for_all = scenario(function(scaling={"by": "queue-length", "threshold": 0.5}), scaler="hpa")
+    rule = for_all.rule_of(for_all.functions[0])
+    assert (rule.by, rule.threshold, rule.stabilisation) == ("cpu-utilisation", 0.5, 20)
+    with pytest.raises(SpecError, match=r"scaler: 'keda' is not allowed"):
+        scenario(function(), scaler="keda")
+    with pytest.raises(SpecError, match=r"panic_s: 30 is not allowed: at most window_s, 15"):
+        scenario(function(scaling={"by": "concurrency", "panic_s": 30}))
+    with pytest.raises(SpecError, match=r"stabilisation_s: 9999 is not allowed: at most 64"):
+        scenario(function(scaling={"by": "hpa", "stabilisation_s": 9999}))
+
+
+def two_for_a_while(scaling, rng):
+    """Two replicas, then none that nobody needs."""
+    return 2 if scaling.now < 50 else scaling.minimum
+
+
+@pytest.mark.parametrize(
+    ("rule", "stopped"),
+    [
+        ({"by": "none", "minimum": 0}, [60, 60]),
+        ({"by": "per-request", "minimum": 0, "expiry_s": 5}, [60, 60]),
+    ],
+)
+def test_a_scaler_of_ones_own_is_asked_in_every_mode(tmp_path, rule, stopped):
+    spec = by_trace(tmp_path, [], {**rule, "ask": True})
+    assert column(simulate(spec, record="full"), "replicas", "node") == []
+    result = simulate(spec, two_for_a_while, record="full")
+    assert column(result, "replicas", "scheduled_s") == [15, 15]
+    assert column(result, "replicas", "stopped_s") == stopped
+    assert changes_of(result) == [(15, 0, 2), (60, 2, 0)]
+
+
+def test_the_fewest_of_a_scaler_hold_beside_the_histogram(tmp_path):
+    times = {"range_s": 20, "bin_s": 1}
+    keep = {"keep": "hybrid-histogram", "idle_times": times, "ask": True, "interval_s": 7}
+    rule = {"by": "per-request", "minimum": 0, **keep}
+    result = simulate(by_trace(tmp_path, range(0, 100, 10), rule), two_for_a_while, record="full")
+    assert result.metrics["cold_starts"] == 1
+    assert changes_of(result)[-2:] == [(7, 0, 2), (56, 2, 0)]
