@@ -22,8 +22,8 @@ class _State(NamedTuple):
 class CompileClock:
     """The seconds that went into compiling, all threads together.
 
-    It is read by a signal handler, which may interrupt ``start`` and ``end`` in the same thread: the state is replaced
-    whole, and whoever reads it takes no lock.
+    It is read by a signal handler, which may interrupt ``start`` and ``end`` in the same thread:
+    the state is replaced whole, and whoever reads it takes no lock.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class CompileClock:
             self._state = _State(depth + 1, begin if depth else time.perf_counter(), total)
 
     def end(self) -> None:
-        """One has been compiled; without effect where a handler's exception kept it from being counted as begun."""
+        """One has been compiled; no effect where an exception kept its begin from being counted."""
         with self._lock:
             depth, begin, total = self._state
             if depth == 0:
