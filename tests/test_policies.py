@@ -1,8 +1,12 @@
+import os
+import sys
+
 import pytest
 
 import cloudarena
 from cloudarena.base.errors import InvalidAction, PolicyError
 from cloudarena.policies import ArrayPolicy, SteppedPolicyWarning
+from cloudarena.policies.parse import load_function
 from cloudarena.scenarios.vm import POLICIES
 
 CHANGES = {"ticks": 300, "workload.vms": 600, "workload.concurrent": 100, "machines[0].count": 12}
@@ -132,3 +136,13 @@ def test_an_invalid_action_of_a_compiled_policy_is_explained(scenario):
 
     with pytest.raises(InvalidAction, match="machine 10000 is not allowed: 0 to 11"):
         cloudarena.simulate(scenario, wrong)
+
+
+def test_a_file_is_what_it_says_now_and_nothing_is_left_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = tmp_path / "own.py"
+    for answer in (1, 2):  # an edit within one second, of the same size
+        path.write_text(f"def mine(decision):\n    return {answer}\n")
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+        assert load_function(path, "mine")(None) == answer
+    assert [file.name for file in tmp_path.iterdir()] == ["own.py"]
