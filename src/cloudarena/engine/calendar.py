@@ -117,7 +117,9 @@ def _sink(calendar: Calendar, index: int, time: float, number: int, payload: int
         if child >= end:
             break
         later = child + 1
-        if later < end and _before(calendar, later, calendar.times[child], calendar.sequence[child]):
+        if later < end and _before(
+            calendar, later, calendar.times[child], calendar.sequence[child]
+        ):
             child = later
         if not _before(calendar, child, time, number):
             break
