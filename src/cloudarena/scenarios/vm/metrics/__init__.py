@@ -204,7 +204,7 @@ def _most_income_usd(run: VmRun) -> float:
 
 
 def _most_profit_usd(run: VmRun) -> float:
-    """That, and what energy may cost."""
+    """What they would pay, and what energy may cost."""
     return _most_income_usd(run) + _peak_cost_usd(run)
 
 

@@ -123,7 +123,7 @@ class Moved(NamedTuple):
     billed_memory_ticks: int
     demand_ticks: float
     gpu_ticks: int
-    """In thousandths of a GPU."""
+    """Thousandths of a GPU, times ticks."""
 
 
 @shared
