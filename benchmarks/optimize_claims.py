@@ -1,11 +1,11 @@
 """What methods claim, tested as claims: the share of runs in which each comes true.
 
-``python -m benchmarks.optimize claims [--runs 200] [--objectives 1,2] [--out FILE]``. A cell is a truth (normal,
-uniform, exponential, two-point, a smooth surface), a level of noise, and whether designs err
-independently or mostly together. In each run the truth is drawn again. A claim holds in a cell if
-the share of runs in which it comes true is not below the mean claim by more than two standard
-errors. The table has the means over the cells of a truth, and the worst cell. It is written to
-FILE after each cell; ``--objectives 2`` tries those alone.
+``python -m benchmarks.optimize claims [--runs 200] [--objectives 1,2] [--out FILE]``. A cell is a
+truth (normal, uniform, exponential, two-point, a smooth surface), a level of noise, and whether
+designs err independently or mostly together. In each run the truth is drawn again. A claim holds in
+a cell if the share of runs in which it comes true is not below the mean claim by more than two
+standard errors. The table has the means over the cells of a truth, and the worst cell. It is
+written to FILE after each cell; ``--objectives 2`` tries those alone.
 
 ``python -m benchmarks.optimize cost [--runs 100] [--out FILE]``: what LOS selects for it.
 ``docs/optimize-methods.md`` has beside it what version 0.1.0 selected on the same problems.
@@ -223,7 +223,7 @@ def claim_cells(by_cell: Mapping[Cell, Record]) -> list[str]:
     for truth in TRUTHS:
         some = [record for cell, record in by_cell.items() if cell.truth == truth]
         if not some:
-            row.append("–")
+            row.append("-")
             continue
         claim, share = (np.mean([one[k] for one in some]) for k in (0, 1))
         row.append(f"{claim:.2f} → {share:.2f}")
