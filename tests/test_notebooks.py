@@ -5,8 +5,6 @@ import types
 
 import numpy as np
 import pytest
-from tests.experiments.made import made
-from tests.experiments.tiny import STUDY
 
 import cloudarena
 from cloudarena.base import plots
@@ -15,6 +13,8 @@ from cloudarena.base.measures import AtLeast
 from cloudarena.base.notices import notebook_bar
 from cloudarena.contract.pictures import in_lanes
 from cloudarena.scenarios import kinds
+from tests.experiments.made import made
+from tests.experiments.tiny import STUDY
 
 
 def test_a_result():
