@@ -49,7 +49,7 @@ class ClustersDecision:
     rng: np.random.Generator
     """The stream of the policy; the workload never draws from it."""
     vms: int
-    """All VMs."""
+    """The VMs of all virtual clusters together."""
     clusters: tuple[Group, ...]
     """The virtual clusters: the VMs of each, which its ``classes`` share; one of all by default."""
     allow_idle: bool

@@ -52,7 +52,7 @@ class OfCluster(NamedTuple):
     """What a virtual cluster has done so far, of its own VMs and classes alone."""
 
     cluster: str
-    """Its name."""
+    """The name of the virtual cluster."""
     vms: int
     classes: int
     tasks: float

@@ -42,10 +42,10 @@ class Group(NamedTuple):
     """A virtual cluster: VMs that only its own classes share."""
 
     name: str
-    """Its name; empty for that of all VMs, where the spec names none."""
+    """The name; empty for that of all VMs, where the spec names none."""
     vms: int
     classes: tuple[int, ...]
-    """The indices of its classes, rising."""
+    """The indices of the classes, rising."""
 
 
 def generate_batches(
