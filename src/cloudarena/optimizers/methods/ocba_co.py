@@ -261,8 +261,8 @@ def _if_none_varies(problem: Problem, excess: Moments, widest: Floats, confidenc
     share = 1.0 - (1.0 - confidence) ** (1.0 / count)
     return (
         f"No replication differed from another in {' and '.join(names)}: what happens in less than "
-        f"{share:.2g} of the replications may not have shown in {count:,} ({confidence:g}). A share "
-        "counts as far as that; what designs differ in is taken to follow from the design."
+        f"{share:.2g} of the replications may not have shown in {count:,} ({confidence:g}). A "
+        "share counts as far as that; what designs differ in is taken to follow from the design."
     )
 
 
