@@ -182,6 +182,20 @@ def test_a_limit_on_what_never_varies_says_what_may_not_have_shown():
     assert "less than 0.39 of the replications may not have shown in 6 (0.95)" in found.remark
 
 
+def test_where_nothing_is_random_everything_is_known():
+    """A recorded trace is the same in every replication: what it leaves undone is no luck."""
+
+    def run(design, rng):
+        return design, 0.0
+
+    found = ocba_co(
+        FunctionProblem(run, [3, 1, 2], "cost", limits=["failed <= 0.1%"]), evaluations=60
+    )
+    assert found.best == 1
+    assert found.feasibility.sure == 1
+    assert (found.feasibility.probability == 1.0).all()
+
+
 @pytest.mark.parametrize(("share", "most"), [(0.004, 0.003), (0.02, 0.01)])
 def test_a_rare_failure_that_did_not_show_is_not_surely_absent(share, most):
     """Called sure wrongly in 0.45 of the runs, before a share counted up to its range."""

@@ -8,7 +8,8 @@ replications say of its mean depends on how they look:
 - they **seldom** differ from one value, in fewer than ten replications: how often they do is such a
   share, and by how much is what was seen of it, at worst in any replication of any design;
 - none ever differed, in no design: if the designs differ from each other, the metric follows from
-  the design and is known. If not, something rare may not have shown yet. Of a share, which lies
+  the design and is known; so it is where nothing at all is random, not even the objectives. If
+  not, something rare may not have shown yet. Of a share, which lies
   between 0 and 1, a replication can then differ up to the end of that range; of anything else
   nobody can say by how much it would, so there is no probability and nothing is sure;
 - they vary: Student's posterior of the mean, which has a flat prior, and his interval, both with
@@ -55,6 +56,8 @@ class Seen(NamedTuple):
     """The most by which two replications of a design differed; 0 if none ever did."""
     means: Floats
     """The mean excesses of all designs, (designs, limits)."""
+    is_random: bool = True
+    """Whether any two replications of a design differed in anything at all."""
 
 
 class Ends(NamedTuple):
@@ -87,7 +90,8 @@ def keeping(
     varying = posterior_below(excess, seen.skewness)
     for k, limit in enumerate(limits):
         column = None if values is None else limit.bound + limit.sign * values[:, :, k]
-        widest, designs_differ = float(seen.widest[k]), bool(np.ptp(seen.means[:, k]) > 0.0)
+        widest = float(seen.widest[k])
+        follows = not seen.is_random or bool(np.ptp(seen.means[:, k]) > 0.0)
         is_share = _looks_like_a_share(limit, seen.means[:, k], column)
         # What differs by less than 1 in another design is no event that comes or does not.
         are_bits = is_share and column is not None and _are_bits(column)
@@ -100,11 +104,11 @@ def keeping(
                 own = _Usual(values[design, :, k])
             ends = _in_unit(limit, student.low[design, k], student.high[design, k])
             one = (float(varying[design, k]), *ends)
-            if are_bits and column is not None:
+            if are_bits and column is not None and seen.is_random:
                 one = _of_bits(limit, round(float(column[design].sum())), count, chance)
             elif excess.squares[design, k] == 0.0 or (own is not None and own.is_seldom_other):
                 own = own or _Usual(np.full(count, excess.mean[design, k]))
-                room = (widest, designs_differ, is_share)
+                room = (widest, follows, is_share)
                 one = _of_seldom(limit, own, chance, *room)
             for array, value in zip(found, one, strict=True):
                 array[design, k] = value
@@ -165,12 +169,12 @@ def _of_seldom(
     own: _Usual,
     chance: float,
     widest: float,
-    designs_differ: bool,
+    follows_from_design: bool,
     is_share: bool,
 ) -> tuple[float, float, float]:
     """The probability, and the ends, of the mean of what seldom or never differs."""
     value = float(limit.bound + limit.sign * own.value)
-    if widest == 0.0 and designs_differ:
+    if widest == 0.0 and follows_from_design:
         return float(limit.holds(np.array(value))), value, value
     if widest == 0.0 and not is_share:
         return math.nan, -math.inf, math.inf

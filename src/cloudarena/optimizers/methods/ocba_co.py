@@ -199,7 +199,7 @@ def checked(
         problem.limits,
         new_excess,
         checked_values,
-        Seen(skewness[of:], widest[of:], losses.mean[:, of:]),
+        Seen(skewness[of:], widest[of:], losses.mean[:, of:], bool(widest.any())),
         Ends(student.low, student.high),
         chance,
     )
