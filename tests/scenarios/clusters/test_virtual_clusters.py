@@ -174,6 +174,23 @@ def test_down_counts_the_vms_of_each_class():
     assert run.decision.down.tolist() == [1, 1, 0, 0]
 
 
+def test_the_work_of_another_cluster_hides_none_of_a_small_one():
+    """No class is without work: a millionth of the largest, of its own virtual cluster."""
+    scenario = clusters(
+        [(0, [10**9, 100, 1, 0])], [1] * 4, [1] * 4,
+        clusters={"x": 3, "y": 4}, cluster_of=["x", "y", "x", "y"],
+    )  # fmt: skip
+    run = scenario.start()
+    for policy in ("proportional", "greedy", "mean-optimum"):
+        assert POLICIES.resolve(policy)(run.decision).shares.tolist() == [2, 3, 1, 1]
+    assert run.decision.load(60)[[1, 3]] == pytest.approx([100, 1e-4])
+    rows, _, plans = look(run)
+    found = [
+        list(plan.shares) for row, plan in zip(rows, plans, strict=True) if row["proportional"]
+    ]
+    assert found[0] == [2, 3, 1, 1]
+
+
 def test_one_virtual_cluster_of_all_is_as_none():
     plain = cloudarena.load("clusters/hfhc", {"workload.batches": 12})
     data = plain.model_dump(mode="json")
