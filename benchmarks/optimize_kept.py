@@ -61,7 +61,7 @@ def _skewed(sigma: float) -> Draw:
 
 
 def _heavy(rng: np.random.Generator, means: np.ndarray, count: int) -> np.ndarray:
-    """A tail without a variance: Pareto with exponent 1.5, whose mean is 2 after adding 1 less."""
+    """A tail without a variance: Pareto with exponent 1.5, whose mean is 2."""
     return means[:, None] + rng.pareto(1.5, (len(means), count)) - 2.0
 
 
