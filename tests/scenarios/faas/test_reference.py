@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.scenarios.faas.reference import Reference
-from tests.scenarios.faas.reference_network import NetworkReference
+from tests.scenarios.faas.reference import NetworkReference, Reference
 
 import cloudarena
 from cloudarena import simulate

@@ -40,7 +40,7 @@ def test_a_seed_decides_everything(process):
 
 
 @pytest.mark.parametrize("process", RANDOM)
-def test_the_rate_is_that_of_the_law(process):
+def test_the_rate_is_that_of_the_process(process):
     days = 20 * arrivals.DAY
     assert len(process(rng(), 0.05, until=days)) == pytest.approx(0.05 * days, rel=0.03)
     drawn = process(rng(1), 0.05, count=86_400)
