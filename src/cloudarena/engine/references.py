@@ -153,7 +153,9 @@ def is_lent(kind: types.Type) -> bool:
 
 def _is_lendable(field: types.Type) -> bool:
     simple = isinstance(field, types.Array | types.Number | types.Boolean | types.NoneType)
-    return simple or (isinstance(field, types.BaseNamedTuple) and all(map(_is_lendable, field)))
+    return simple or (
+        isinstance(field, types.BaseNamedTuple) and all(map(_is_lendable, field.types))
+    )
 
 
 @unbox(TupleReference)

@@ -96,13 +96,16 @@ def bytes_of(typing: Any, layout: Any) -> Any:
 
 
 @intrinsic
-def world_at(typing: Any, layout: Any, address: Any) -> Any:
+def _world_at(typing: Any, layout: Any, address: Any) -> Any:
     """The state that is described at an address, by reference."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[1], cgutils.voidptr_t)
 
     return TupleReference(layout.world)(layout, types.int64), generate
+
+
+world_at: Any = _world_at
 
 
 @intrinsic
