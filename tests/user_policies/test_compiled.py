@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from tests.user_policies.written import SMALL
 
 import cloudarena
 from cloudarena.base.errors import PolicyError
 from cloudarena.policies import ArrayPolicy, SteppedPolicyWarning
+from tests.user_policies.written import SMALL
 
 STEPPED = {
     "it changes the global count": (

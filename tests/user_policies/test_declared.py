@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.user_policies.written import KINDS
 
 import cloudarena
 from cloudarena.base.errors import PolicyError
 from cloudarena.contract import Run
 from cloudarena.policies import ArrayPolicy
+from tests.user_policies.written import KINDS
 
 
 def first_valid(pms, vm, rng):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.user_policies.written import SMALL, at_both_speeds, scenario_of, spread
 
 import cloudarena
 from cloudarena.base.errors import InvalidAction, PolicyError
+from tests.user_policies.written import SMALL, at_both_speeds, scenario_of, spread
 
 FAULTS = {
     "an index beyond the end": (

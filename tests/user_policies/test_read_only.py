@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.user_policies.written import KINDS, at_both_speeds, scenario_of
 
 import cloudarena
 from cloudarena.base.errors import InvalidAction, PolicyError
+from tests.user_policies.written import KINDS, at_both_speeds, scenario_of
 
 AROUND = {
     "flat": "    seen = {array}.flat\n    seen[0] = 0.0\n    return {action}",

@@ -9,7 +9,6 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.scenarios.faas.cases import function, scenario
 
 import cloudarena
 from cloudarena import simulate
@@ -17,6 +16,7 @@ from cloudarena.base.errors import PolicyError, SpecError
 from cloudarena.scenarios.faas import sources
 from cloudarena.scenarios.faas.metrics.responses import Responses
 from cloudarena.testing import check_policy
+from tests.scenarios.faas.cases import function, scenario
 
 SMALL = {"duration_s": 90, "devices.count": 30}
 
