@@ -7,8 +7,8 @@ turns, so that what else runs on the machine slows all down alike.
 ``python -m benchmarks.optimize methods [--runs 20] [--out FILE]``: what each method finds among
 the shares of 20 VMs over 7 classes, and at which cost.
 
-``python -m benchmarks.optimize claims [--runs 200] [--out FILE]``: how often what each method
-claims comes true, on problems whose truth is known (``optimize_claims.py``).
+``python -m benchmarks.optimize claims [--runs 200] [--objectives 1,2] [--out FILE]``: how often
+what each method claims comes true, on problems whose truth is known (``optimize_claims.py``).
 
 ``python -m benchmarks.optimize limits [--runs 200] [--out FILE]``: the same of claims about limits
 (``optimize_limits.py``).
@@ -33,7 +33,7 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.mapping import markdown
-from benchmarks.optimize_claims import HEADER, claim_rows, cost_header, cost_rows
+from benchmarks.optimize_claims import HEADER, claim_tables, cost_header, cost_rows
 from benchmarks.optimize_limits import HEADER as LIMITS_HEADER
 from benchmarks.optimize_limits import limit_rows
 from benchmarks.optimize_search import search_rows
@@ -237,9 +237,14 @@ def methods(runs: int) -> str:
     return markdown(header, rows)
 
 
-def claims(runs: int) -> str:
+def claims(runs: int, objectives: Sequence[int], out: Path | None) -> str:
     """A row for each claim, a column for each truth: what is claimed, and what came true."""
-    return markdown(HEADER, claim_rows(runs, _watch))
+    table = ""
+    for rows in claim_tables(runs, objectives, _watch):
+        table = markdown(HEADER, rows)
+        if out is not None:
+            write_text(out, table)
+    return table
 
 
 def cost(runs: int) -> str:
@@ -308,13 +313,19 @@ def main() -> None:
         "--played", type=int, default=100, help="replications of Monte Carlo, there"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the first replication, there")
+    parser.add_argument(
+        "--objectives",
+        type=lambda text: [int(one) for one in text.split(",")],
+        default=[1, 2],
+        help="how many, for claims",
+    )
     parser.add_argument("--runs", type=int, default=20, help="seeds, for all but speed")
     parser.add_argument("--out", type=Path, help="writes the table there")
     arguments = parser.parse_args()
     tables = {
         "speed": speed,
         "methods": lambda: methods(arguments.runs),
-        "claims": lambda: claims(arguments.runs),
+        "claims": lambda: claims(arguments.runs, arguments.objectives, arguments.out),
         "limits": lambda: markdown(LIMITS_HEADER, limit_rows(arguments.runs, _watch)),
         "search": lambda: markdown(HEADER, search_rows(arguments.runs, _watch)),
         "cost": lambda: cost(arguments.runs),

@@ -4,14 +4,14 @@ import sys
 import types
 
 import pytest
-from tests.experiments.made import made
-from tests.experiments.tiny import STUDY
 
 import cloudarena
 from cloudarena.base import plots
 from cloudarena.base.html import html_table
 from cloudarena.base.notices import notebook_bar
 from cloudarena.contract.pictures import in_lanes
+from tests.experiments.made import made
+from tests.experiments.tiny import STUDY
 
 
 def test_a_result():
