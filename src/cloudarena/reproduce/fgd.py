@@ -14,15 +14,14 @@ from cloudarena.base.statistics import interval
 from cloudarena.engine.gpu_scores import KINDS, WHOLE, Nodes, Pods, Rule, Typical, typical_of
 from cloudarena.reproduce.entry import (
     AGREES,
-    BETTER,
     DIFFERS,
-    WORSE,
     Entry,
     Findings,
     Row,
     Settings,
     control,
     find,
+    rival,
 )
 from cloudarena.reproduce.gpu_cluster import fragments, place_all
 
@@ -226,8 +225,7 @@ def rows_of(name: str, cluster: Cluster, seeds: int) -> list[Row]:
         idle.append(control(f"{name}: {policy}, fragments in percent of idle", interval(lost)))
     mixed, _ = runs(cluster, Rule.TUNED, seeds)
     ours, published = interval(mixed), PUBLISHED[name][0][-1]
-    verdict = BETTER if ours.low > published else WORSE if ours.high < published else AGREES
-    rows.append(Row(f"{name}: FGD, ours {MIXED}", published, *ours, verdict))
+    rows.append(rival(f"{name}: FGD, ours {MIXED}", published, ours, lower=False))
     rows.append(control(f"{name}: {MIXED} {SAME_DRAWS}", interval(mixed - given)))
     for cell, rule, ties in CONTROLS:
         rows.append(control(f"{name}: {cell}", interval(runs(cluster, rule, seeds, ties)[0])))
