@@ -7,11 +7,13 @@ turns, so that what else runs on the machine slows all down alike.
 ``python -m benchmarks.optimize methods [--runs 20] [--out FILE]``: what each method finds among
 the shares of 20 VMs over 7 classes, and at which cost.
 
-``python -m benchmarks.optimize claims [--runs 200] [--out FILE]``: how often what each method
-claims comes true, on problems whose truth is known (``optimize_claims.py``).
+``python -m benchmarks.optimize claims [--runs 200] [--objectives 1,2] [--out FILE]``: how often
+what each method claims comes true, on problems whose truth is known (``optimize_claims.py``).
 
 ``python -m benchmarks.optimize limits [--runs 200] [--out FILE]``: the same of claims about limits
 (``optimize_limits.py``).
+``python -m benchmarks.optimize kept --runs 2000``: probabilities that limits are kept, against the
+truth (``optimize_kept.py``).
 
 ``python -m benchmarks.optimize search [--runs 200] [--out FILE]``: the same of what searches claim
 of their finalists (``optimize_search.py``); set OPENBLAS_NUM_THREADS=1.
@@ -33,7 +35,7 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,9 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.mapping import markdown
-from benchmarks.optimize_claims import HEADER, claim_rows, cost_header, cost_rows
+from benchmarks.optimize_claims import HEADER, claim_tables, cost_header, cost_rows
+from benchmarks.optimize_kept import HEADER as KEPT_HEADER
+from benchmarks.optimize_kept import kept_rows
 from benchmarks.optimize_limits import HEADER as LIMITS_HEADER
 from benchmarks.optimize_limits import limit_rows
 from benchmarks.optimize_search import search_rows
@@ -237,9 +241,14 @@ def methods(runs: int) -> str:
     return markdown(header, rows)
 
 
-def claims(runs: int) -> str:
+def claims(runs: int, objectives: Sequence[int], out: Path | None) -> str:
     """A row for each claim, a column for each truth: what is claimed, and what came true."""
-    return markdown(HEADER, claim_rows(runs, _watch))
+    table = ""
+    for rows in claim_tables(runs, objectives, _watch):
+        table = markdown(HEADER, rows)
+        if out is not None:
+            write_text(out, table)
+    return table
 
 
 def cost(runs: int) -> str:
@@ -299,7 +308,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument(
         "what",
-        choices=("speed", "methods", "claims", "limits", "search", "cost", "metrics", "simulation"),
+        choices=(
+            *("speed", "methods", "claims", "limits", "kept", "search", "cost", "metrics"),
+            "simulation",
+        ),
     )
     parser.add_argument("--spec", default=STUDIED, help="the scenario, for simulation")
     parser.add_argument("--designs", type=int, default=100, help="of its 400, there")
@@ -308,14 +320,21 @@ def main() -> None:
         "--played", type=int, default=100, help="replications of Monte Carlo, there"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the first replication, there")
+    parser.add_argument(
+        "--objectives",
+        type=lambda text: [int(one) for one in text.split(",")],
+        default=[1, 2],
+        help="how many, for claims",
+    )
     parser.add_argument("--runs", type=int, default=20, help="seeds, for all but speed")
     parser.add_argument("--out", type=Path, help="writes the table there")
     arguments = parser.parse_args()
     tables = {
         "speed": speed,
         "methods": lambda: methods(arguments.runs),
-        "claims": lambda: claims(arguments.runs),
+        "claims": lambda: claims(arguments.runs, arguments.objectives, arguments.out),
         "limits": lambda: markdown(LIMITS_HEADER, limit_rows(arguments.runs, _watch)),
+        "kept": lambda: markdown(KEPT_HEADER, kept_rows(arguments.runs, _watch)),
         "search": lambda: markdown(HEADER, search_rows(arguments.runs, _watch)),
         "cost": lambda: cost(arguments.runs),
         "metrics": lambda: metrics(arguments.runs),

@@ -1,10 +1,11 @@
 """What methods claim, tested as claims: the share of runs in which each comes true.
 
-``python -m benchmarks.optimize claims [--runs 200] [--out FILE]``. A cell is a truth (normal,
-uniform, exponential, two-point, a smooth surface), a level of noise, and whether designs err
-independently or mostly together. In each run the truth is drawn again. A claim holds in a cell if
-the share of runs in which it comes true is not below the mean claim by more than two standard
-errors. The table has the means over the cells of a truth, and the worst cell.
+``python -m benchmarks.optimize claims [--runs 200] [--objectives 1,2] [--out FILE]``. A cell is a
+truth (normal, uniform, exponential, two-point, a smooth surface), a level of noise, and whether
+designs err independently or mostly together. In each run the truth is drawn again. A claim holds in
+a cell if the share of runs in which it comes true is not below the mean claim by more than two
+standard errors. The table has the means over the cells of a truth, and the worst cell. It is
+written to FILE after each cell; ``--objectives 2`` tries those alone.
 
 ``python -m benchmarks.optimize cost [--runs 100] [--out FILE]``: what LOS selects for it.
 ``docs/optimize-methods.md`` has beside it what version 0.1.0 selected on the same problems.
@@ -12,7 +13,7 @@ errors. The table has the means over the cells of a truth, and the worst cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,17 +205,16 @@ def recorded(tried: Iterable[tuple[str, Outcome]]) -> dict[str, Record]:
     }
 
 
-def claim_rows(runs: int, watch: Callable[[str], None]) -> list[list[str]]:
-    """A row for each claim: claimed and true by truth, and the worst cell."""
-    rows = []
-    for objectives in (1, 2):
-        tried: dict[str, dict[Cell, Record]] = {}
-        for cell in cells(objectives):
-            watch(" ".join(map(str, cell)))
-            for name, record in records(cell, runs).items():
-                tried.setdefault(name, {})[cell] = record
-        rows += [[f"{objectives}", name, *claim_cells(by_cell)] for name, by_cell in tried.items()]
-    return rows
+def claim_tables(
+    runs: int, objectives: Sequence[int], watch: Callable[[str], None]
+) -> Iterator[list[list[str]]]:
+    """After each cell, a row for each claim: claimed and true by truth, and the worst cell."""
+    tried: dict[tuple[int, str], dict[Cell, Record]] = {}
+    for cell in (cell for count in objectives for cell in cells(count)):
+        watch(" ".join(map(str, cell)))
+        for name, record in records(cell, runs).items():
+            tried.setdefault((cell.objectives, name), {})[cell] = record
+        yield [[f"{k}", name, *claim_cells(by_cell)] for (k, name), by_cell in tried.items()]
 
 
 def claim_cells(by_cell: Mapping[Cell, Record]) -> list[str]:
@@ -222,6 +222,9 @@ def claim_cells(by_cell: Mapping[Cell, Record]) -> list[str]:
     row = []
     for truth in TRUTHS:
         some = [record for cell, record in by_cell.items() if cell.truth == truth]
+        if not some:
+            row.append("-")
+            continue
         claim, share = (np.mean([one[k] for one in some]) for k in (0, 1))
         row.append(f"{claim:.2f} → {share:.2f}")
     worst, record = max(by_cell.items(), key=lambda item: item[1].errors_below)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from tests.kubernetes.clusters import node, pod
 
 TYPE = "node.kubernetes.io/instance-type"

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.experiments.sweep.small import SPEC, experiment
 
 from cloudarena.base.yaml import write_yaml
+from tests.experiments.sweep.small import SPEC, experiment
 
 HERE = ("--executor", "cloudarena.base.parallel:SerialExecutor")
 

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.experiments.made import MEASURES, made
 
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.base.limits import Limit
 from cloudarena.contract.scenario import MachineGroup
 from cloudarena.experiments.answer import dollars
 from cloudarena.experiments.limits import kept, least_probability, limits_on
+from tests.experiments.made import MEASURES, made
 
 KIND = SimpleNamespace(metric={metric.name: metric for metric in MEASURES})
 UNDER_TWO = Limit("response_s", "<=", 2.0)

@@ -6,10 +6,10 @@ import json
 
 import numpy as np
 import pytest
-from tests.experiments.made import made
 
 from cloudarena.base.errors import SpecError
 from cloudarena.experiments.over import Over, parse_over
+from tests.experiments.made import made
 
 ARGUMENTS = ["compare", "faas/toy", "--policies", "first-fit,highest-performance"]
 ARGUMENTS += ["--replications", "2", "--workers", "1"]

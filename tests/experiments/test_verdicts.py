@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from scipy import stats
-from tests.experiments.made import COST, MEASURES, PROFIT, TIME, made
 
 from cloudarena.base.statistics import Estimate
 from cloudarena.contract import TradeOff
 from cloudarena.experiments.pairs import holm
 from cloudarena.report.terminal.comparison import comparison_tables
+from tests.experiments.made import COST, MEASURES, PROFIT, TIME, made
 
 FRONT = TradeOff("", "cost_usd", "response_s")
 

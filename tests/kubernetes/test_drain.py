@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kubernetes.clusters import HOST, ZONE, node, pod, snapshot, spread, terms
 
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.kubernetes.drain import drain
 from cloudarena.kubernetes.fits import Cluster, Filter
+from tests.kubernetes.clusters import HOST, ZONE, node, pod, snapshot, spread, terms
 
 
 def test_by_hand():

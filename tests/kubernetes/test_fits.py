@@ -1,9 +1,9 @@
 """A pod fits on a node exactly when kube-scheduler's filters let it."""
 
 import pytest
-from tests.kubernetes.clusters import HOST, ZONE, node, pod, snapshot, spread, terms
 
 from cloudarena.kubernetes.fits import Cluster, Filter, refusal
+from tests.kubernetes.clusters import HOST, ZONE, node, pod, snapshot, spread, terms
 
 
 def why(*items, who="new"):

@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kubernetes.clusters import HOST, ZONE, node, pod, snapshot, spread, terms
 
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.kubernetes.find import find_pod, plain_pod
 from cloudarena.kubernetes.fits import Cluster, Filter
 from cloudarena.kubernetes.headroom import headroom
+from tests.kubernetes.clusters import HOST, ZONE, node, pod, snapshot, spread, terms
 
 
 def test_by_hand():

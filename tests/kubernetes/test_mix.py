@@ -5,13 +5,13 @@ from functools import cache
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kubernetes.clusters import HOST, node, pod, snapshot, spread, terms
 
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.kubernetes.mix import cheapest_mix
 from cloudarena.kubernetes.packing import pack
 from cloudarena.kubernetes.patterns import Bin, Item, cost_of, fits, undominated
 from cloudarena.workloads.prices.instances import Instance
+from tests.kubernetes.clusters import HOST, node, pod, snapshot, spread, terms
 
 TYPE = "node.kubernetes.io/instance-type"
 

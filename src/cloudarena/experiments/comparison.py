@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.base.html import html_table
+from cloudarena.base.html import html_table, number_text
 from cloudarena.base.limits import Limit
+from cloudarena.base.measures import AtLeast
 from cloudarena.base.names import UNSERVED
 from cloudarena.base.results import SPEC, Contents, needed
 from cloudarena.base.statistics import (
@@ -43,8 +44,8 @@ Verdict = Literal["better", "worse", "no difference", ""]
 DECISIVE_SHARE = 0.5
 """Who leaves so much more of the work undone in each of several runs needs no test."""
 NEGLIGIBLE_SHARE = 0.001
-"""Where no test can tell who serves less, a larger part of the work than this is a doubt; so is a
-smaller one that comes out in every run."""
+"""Where no test can tell who serves less, it is a doubt if it may be more than this part of the
+work; so is less that comes out in every run."""
 REPLICATIONS = "replications"
 """The table with every replication of every policy."""
 BOUND = "_is_at_least"
@@ -318,11 +319,17 @@ class Comparison(Saved):
         shown = [self.scenario.kind.metric[self.headline], *shown]
         shown = list({metric.name: metric for metric in shown}.values())
         rows = [
-            [one, *(_shown(self.estimate(one, metric.name)) for metric in shown)]
-            for one in self.policies
+            [one, *(self._shown(one, metric.name) for metric in shown)] for one in self.policies
         ]
         heads = ["policy", *(metric.name for metric in shown)]
         return html_table(heads, rows, self.conclusion())
+
+    def _shown(self, policy: str, metric: str) -> str:
+        """The mean of a metric under a policy, with half of its interval, or a lower bound."""
+        estimate = self.estimate(policy, metric)
+        if self.is_bounded(policy, metric):
+            return number_text(AtLeast(estimate.mean))
+        return number_text(estimate.mean, estimate.half_width)
 
     @property
     def plot(self) -> ComparisonPlots:
@@ -424,41 +431,40 @@ class Comparison(Saved):
         return least + self.service_margin * (1 + ROUNDING)
 
     def _less_served(self) -> tuple[str, ...]:
-        """The policies whose mean share is not known, or above the lowest and not negligibly so.
+        """The policies whose mean share is not known, or above another's and not negligibly so.
 
-        Nothing is negligible that comes out in each of several replications.
+        It is negligible if it is within the margin that was asked for, or else surely no more than
+        ``NEGLIGIBLE_SHARE`` and not in each of several replications.
         """
         if self.service is None:
             return ()
-        shares = {
-            one: self.share_unserved(one)
-            if self.counted(one, UNSERVED) == self.replications
-            else math.inf
-            for one in self.policies
-        }
-        limit = min(shares.values()) + max(NEGLIGIBLE_SHARE, self.service_margin) * (1 + ROUNDING)
+        runs, most = self.replications, self._most_unserved()
         return tuple(
             one
-            for one, share in shares.items()
-            if share > limit or share == math.inf or self._is_always_behind(one)
+            for one in self.policies
+            if self.counted(one, UNSERVED) < runs
+            or (
+                self.share_unserved(one) > most
+                and (self._may_serve_less(one) or self._is_always_behind(one))
+            )
         )
+
+    def _may_serve_less(self, policy: str) -> bool:
+        """Whether a policy left more undone than another on average, and maybe not negligibly."""
+        most = NEGLIGIBLE_SHARE * (1 + ROUNDING)
+        others = (one for one in self.policies if one != policy)
+        behind = [self.difference(policy, UNSERVED, one) for one in others]
+        if self.replications == 1:
+            return any(one.mean > most for one in behind)
+        return any(one.mean > 0.0 and one.high > most for one in behind)
 
     def _is_always_behind(self, policy: str) -> bool:
         """Whether a policy left more undone than some other in each of several replications."""
-        if self.replications == 1 or self.share_unserved(policy) <= self._most_unserved():
+        if self.replications == 1:
             return False
         rows = self.values[UNSERVED]
         own = rows[self.policies.index(policy)]
         return any(bool((differences(own, row) > 0).all()) for row in rows)
-
-
-def _shown(estimate: Estimate) -> str:
-    """A mean and half of its interval."""
-    if math.isnan(estimate.mean):
-        return "-"
-    half = estimate.half_width
-    has_width = math.isfinite(half) and half > 0
-    return f"{estimate.mean:,.5g} ± {half:.2g}" if has_width else f"{estimate.mean:,.5g}"
 
 
 def _merged(values: NDArray[np.float64]) -> NDArray[np.float64]:
