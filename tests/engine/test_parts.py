@@ -209,7 +209,6 @@ def within(town: Town) -> int:
     return apart(town) + 1
 
 
-@jit_uncounted
 def two_more(town: Town) -> int:
     """Calls what calls another."""
     return within(town)
@@ -217,7 +216,7 @@ def two_more(town: Town) -> int:
 
 def test_only_what_is_said_to_be_inlined_is() -> None:
     """Numba would hand the option down to all that is called."""
-    assert two_more(make_town()) == 2
+    assert make_whole(two_more, **NO_C)(make_town()) == 2
     for part, is_inlined in ((within, True), (apart, False)):
         (made,) = part.overloads.values()
         assert ("alwaysinline" in str(made.library._final_module)) == is_inlined
