@@ -163,7 +163,8 @@ class Native:
         while self.status[which] == FULL:
             run = self.run(which)
             run.grow()
-            self._worlds.put(which, Snapshot(run.world))
+            self.episodes.room = max(self.episodes.room, run.room)
+            self._worlds.take_in(which, Snapshot(run.world))
             run.move_to(self._worlds[which])  # it keeps what it knows besides the state
             self._take(choices, slice(which, which + 1))
         if self.status[which] not in (DECIDE, ENDED):
@@ -205,7 +206,7 @@ def compiled_look(run: type[KernelRun[Any]], candidates: Candidates, earnings: E
     ) -> None:
         for k in range(len(which)):
             one = which[k]
-            world = world_at(layout, rows, one)
+            world = world_at(layout, rows[one].ctypes.data)
             if status[one] == DECIDE:
                 counts[one] = of_candidates(world, features[one], context[one], actions[one])
             else:
@@ -248,7 +249,7 @@ def compiled_step(run: type[KernelRun[Any]], candidates: Candidates, earnings: E
             rewards[one] = 0.0
             if status[one] == ENDED:
                 continue
-            world = world_at(layout, rows, one)
+            world = world_at(layout, rows[one].ctypes.data)
             status[one] = take(world, actions[one, choices[one]])
             if status[one] != DECIDE and status[one] != ENDED:
                 waiting += 1

@@ -21,6 +21,8 @@ def make_tables(run: ClustersRun) -> dict[str, pa.Table]:
         "batches": batches_table(run),
         "decisions": decisions_table(run),
     }
+    if run.scenario.clusters:
+        tables["clusters"] = clusters_table(run)
     if run.scenario.failures is not None:
         tables["outages"] = outages_table(run)
     if run.record == "full":
@@ -87,6 +89,11 @@ def decisions_table(run: ClustersRun) -> pa.Table:
             "evaluations": np.repeat([plan.evaluations for plan in plans], len(names)),
         }
     )
+
+
+def clusters_table(run: ClustersRun) -> pa.Table:
+    """One row per virtual cluster: what its own VMs did for its own classes."""
+    return pa.Table.from_pylist([one._asdict() for one in run.clusters])
 
 
 def outages_table(run: ClustersRun) -> pa.Table:

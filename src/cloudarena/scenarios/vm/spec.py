@@ -273,12 +273,8 @@ class VmScenario(Scenario):
     def machine_groups(self) -> tuple[MachineGroup, ...]:
         """The types of machines."""
         return tuple(
-            MachineGroup(
-                one.name,
-                f"machines[{k}].count",
-                one.count,
-                0.0 if one.price is None else one.price.hourly_usd,
-                entry=f"machines[{k}]",
+            MachineGroup.listed(
+                k, one.name, one.count, 0.0 if one.price is None else one.price.hourly_usd
             )
             for k, one in enumerate(self.machines)
         )
