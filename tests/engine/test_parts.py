@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from llvmlite.binding import Linkage
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from cloudarena.engine.compiled import (
     NO_C,
     NO_REFERENCE_COUNTS,
+    compile_for,
     jit,
     jit_call,
     jit_inline,
@@ -21,6 +24,7 @@ from cloudarena.engine.compiled import (
     jitable,
 )
 from cloudarena.engine.parts import PartLowering, make_whole
+from cloudarena.engine.references import passed
 
 
 class Store(NamedTuple):
@@ -119,6 +123,102 @@ def own_store(town: Town) -> Store:
 def returns_reference(town: Town) -> float:
     """Calls a part that returns a reference."""
     return worth(own_store(town))
+
+
+class Mixed(NamedTuple):
+    """Fields of all sorts, one behind the other."""
+
+    is_on: bool
+    rows: NDArray[np.void]
+    nothing: None
+    rate: float
+    town: Town
+    table: NDArray[np.float64]
+    pair: Pair
+
+
+class Pair(NamedTuple):
+    """Fields of one type."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+
+ROW = np.dtype([("small", np.int8), ("large", np.float64)])
+
+
+def make_mixed() -> Mixed:
+    """Fields that are all told apart by their values."""
+    rows = np.array([(1, 10.0), (2, 20.0)], ROW)
+    table = np.arange(6.0).reshape(2, 3)
+    pair = Pair(np.array([100]), np.array([200, 300]))
+    return Mixed(True, rows, None, 0.25, make_town(), table, pair)
+
+
+def read_all(mixed: Mixed, more: int) -> float:
+    """Adds up what is in the fields, and writes to some."""
+    mixed.rows[1]["small"] += more
+    mixed.pair.second[0] += more
+    mixed.town.store.prices[2] += more
+    total = mixed.rate + mixed.rows[0]["large"] + mixed.rows[1]["small"] + mixed.table[1, 2]
+    if mixed.is_on and mixed.nothing is None:
+        total += mixed.pair.first[0] + mixed.pair.second[1] + mixed.town.limits.most
+    return total + len(mixed.table) + mixed.table.shape[1]
+
+
+@pytest.mark.parametrize("options", [NO_REFERENCE_COUNTS, {}])
+def test_python_lends_a_tuple_by_reference(options: dict[str, Any]) -> None:
+    """All fields are where they belong, and no array is counted more often than before."""
+    code = make_whole(read_all, **options, **NO_C)
+    mixed, plain = make_mixed(), make_mixed()
+    kinds = numba.typeof(mixed), numba.int64
+    compile_for(code, numba.float64(*kinds))
+    (made,) = code.overloads.values()
+    assert made.fndesc.argtypes[0] == passed(kinds[0])
+    assert made.signature.args == kinds
+    counts = [sys.getrefcount(array) for array in (mixed.rows, mixed.pair.second)]
+    for more in (3, 4):
+        assert code(mixed, more) == read_all(plain, more)
+    assert counts == [sys.getrefcount(array) for array in (mixed.rows, mixed.pair.second)]
+    assert mixed.rows.tolist() == plain.rows.tolist() == [(1, 10.0), (9, 20.0)]
+    assert mixed.pair.second.tolist() == [207, 300]
+    assert mixed.town.store.prices.tolist() == [0.5, 1.5, 9.5]
+    with pytest.raises(TypeError):
+        code(mixed._replace(table=mixed.rows), 1)
+
+
+def test_what_makes_arrays_takes_a_tuple_by_value() -> None:
+    """An array that it returns must keep that of the tuple alive."""
+    town = make_town()
+    assert taken_out(town, 1).prices.tolist() == town.store.prices.tolist()
+    (made,) = taken_out.overloads.values()
+    assert made.fndesc.argtypes[0] == numba.typeof(town)
+
+
+@jit_call
+def apart(town: Town) -> int:
+    """Stays a call, though one that is inlined calls it."""
+    return town.log[0] + 1
+
+
+@jit_inline
+def within(town: Town) -> int:
+    """Is inlined."""
+    return apart(town) + 1
+
+
+@jit_uncounted
+def two_more(town: Town) -> int:
+    """Calls what calls another."""
+    return within(town)
+
+
+def test_only_what_is_said_to_be_inlined_is() -> None:
+    """Numba would hand the option down to all that is called."""
+    assert two_more(make_town()) == 2
+    for part, is_inlined in ((within, True), (apart, False)):
+        (made,) = part.overloads.values()
+        assert ("alwaysinline" in str(made.library._final_module)) == is_inlined
 
 
 def test_parts_below_two_wholes_are_in_both() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.base.html import html_table
+from cloudarena.base.html import html_table, number_text
 from cloudarena.base.names import UNSERVED
 from cloudarena.base.records import pack, unpack
 from cloudarena.base.results import SPEC, Contents, needed
@@ -306,7 +306,11 @@ class Optimization(Saved):
         sign = self.selection.objectives[0].sign
         known.sort(key=lambda row: (not row["chosen"], sign * row[names[0]]))
         rows = [
-            ["★" if row["chosen"] else "", row["text"], *(f"{row[name]:,.6g}" for name in names)]
+            [
+                "★" if row["chosen"] else "",
+                row["text"],
+                *(number_text(row[name], _half_width(row, name)) for name in names),
+            ]
             for row in known[:SHOWN_DESIGNS]
         ]
         return html_table(["", "design", *names], rows, self.conclusion())
@@ -463,3 +467,9 @@ class Optimization(Saved):
 def _end(value: float, words: str) -> str:
     """The end of an interval; so few runs may tell none."""
     return digits(value) if math.isfinite(value) else words
+
+
+def _half_width(row: dict[str, Any], name: str) -> float:
+    """Half of an interval of a row of the table; 0 where so few runs tell none."""
+    low, high = row[f"low_{name}"], row[f"high_{name}"]
+    return 0.0 if low is None or high is None else float(high - low) / 2
