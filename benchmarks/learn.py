@@ -1,7 +1,8 @@
 """How fast learning is: ``python -m benchmarks.learn [PART] [--quick] [--json]``.
 
-A part is ``environments``, ``vectors`` or ``networks``: single environments and vectors of 256 as
-ratios to Gymnasium's CartPole in the same process, and networks alone; all three if none is named.
+A part is ``environments``, ``vectors``, ``floors`` or ``networks``: single environments and vectors
+of 256 as ratios to Gymnasium's CartPole in the same process, what of that is the simulation alone,
+and networks alone; all four if none is named.
 ``--quick`` takes fewer steps; ``--json`` prints one object.
 """
 
@@ -12,11 +13,12 @@ import io
 import json
 import sys
 
-from benchmarks import learn_environments, learn_networks, learn_vectors
+from benchmarks import learn_environments, learn_floors, learn_networks, learn_vectors
 
 PARTS = {
     "environments": learn_environments.main,
     "vectors": learn_vectors.main,
+    "floors": learn_floors.main,
     "networks": learn_networks.main,
 }
 

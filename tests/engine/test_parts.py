@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numba
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from llvmlite.binding import Linkage
 from numba.core.errors import TypingError
+from numba.core.runtime import _nrt_python, rtsys
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
@@ -23,7 +25,7 @@ from cloudarena.engine.compiled import (
     jit_uncounted,
     jitable,
 )
-from cloudarena.engine.parts import PartLowering, make_whole
+from cloudarena.engine.parts import PartLowering, WholeLibrary, make_whole
 from cloudarena.engine.references import passed
 
 
@@ -207,7 +209,6 @@ def within(town: Town) -> int:
     return apart(town) + 1
 
 
-@jit_uncounted
 def two_more(town: Town) -> int:
     """Calls what calls another."""
     return within(town)
@@ -215,7 +216,7 @@ def two_more(town: Town) -> int:
 
 def test_only_what_is_said_to_be_inlined_is() -> None:
     """Numba would hand the option down to all that is called."""
-    assert two_more(make_town()) == 2
+    assert make_whole(two_more, **NO_C)(make_town()) == 2
     for part, is_inlined in ((within, True), (apart, False)):
         (made,) = part.overloads.values()
         assert ("alwaysinline" in str(made.library._final_module)) == is_inlined
@@ -251,6 +252,52 @@ def test_tuples_that_are_made_in_compiled_code() -> None:
     assert rest.amounts.tolist() == [0, 2, 3]
     assert town.store.amounts.tolist() == [1, 2, 3]
     assert worth_of_rest(town, 2) == 0.5 + 3.0
+
+
+def test_a_whole_hands_its_arguments_on_without_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Policies are called for each decision with dozens of arrays, which whoever calls holds."""
+    written: list[str] = []
+    finalize = WholeLibrary.finalize
+
+    def noted(self: WholeLibrary) -> None:
+        written.append(str(self._final_module))
+        finalize(self)
+
+    monkeypatch.setattr(WholeLibrary, "finalize", noted)
+    whole = make_whole(taken_out.py_func, **NO_C)
+    town = make_town()
+    assert whole(town, 1).amounts.tolist() == [1, 0, 3]
+    (entry,) = written
+    assert "NRT_decref" in entry, "what Python calls it through holds them meanwhile"
+    assert "NRT_incref" not in entry
+
+
+@pytest.fixture
+def counted_allocations() -> Iterator[None]:
+    """Lets Numba count what it allocates and frees."""
+    _nrt_python.memsys_enable_stats()
+    yield
+    _nrt_python.memsys_disable_stats()
+
+
+@pytest.mark.usefixtures("counted_allocations")
+def test_what_is_returned_is_held_once() -> None:
+    """Arrays of the arguments and new ones are neither lost nor kept for ever."""
+    town = make_town()
+    taken_out(town, 0)
+    before = (*map(sys.getrefcount, town.store), _allocations())
+    kept = [taken_out(town, 0) for _ in range(10)]
+    assert all(one.prices.tolist() == [0.5, 1.5, 2.5] for one in kept)
+    assert all(one.amounts.tolist() == [0, 2, 3] for one in kept)
+    assert _allocations() == before[-1] + 10
+    del kept
+    assert (*map(sys.getrefcount, town.store), _allocations()) == before
+
+
+def _allocations() -> int:
+    """How many arrays there are that compiled code has made."""
+    stats = rtsys.get_allocation_stats()
+    return int(stats.alloc - stats.free)
 
 
 @jit_call

@@ -1,11 +1,11 @@
 """What runs cost, worked by hand, in every kind."""
 
 import pytest
-from tests.scenarios.faas.cases import function, scenario
-from tests.scenarios.workflow.clusters import HOUR_OPERATIONS, flow, fn, play, server, toy
 
 import cloudarena
 from cloudarena.scenarios import kinds
+from tests.scenarios.faas.cases import function, scenario
+from tests.scenarios.workflow.clusters import HOUR_OPERATIONS, flow, fn, play, server, toy
 
 HOURS = {"ticks": 4, "tick_seconds": 3600.0}
 VMS = [

@@ -70,6 +70,17 @@ class KernelRun(Run[DecisionT]):
     def grow(self) -> None:
         """Makes room for what is full."""
 
+    @property
+    def room(self) -> int:
+        """How much there is room for of what ``widen`` makes room for; 0 where it does nothing."""
+        return 0
+
+    def widen(self, room: int) -> None:
+        """Makes as much room as another run was found to need, before it is full.
+
+        What happens then is the same, but for the calls of ``grow``.
+        """
+
     def no_action(self) -> tuple[Any, ...]:
         """What ``act`` is given before the first decision: it ignores it."""
         return tuple(0 for _ in self.action_types)

@@ -24,6 +24,7 @@ from numba import _dynfunc, types
 from numba.core.codegen import CodeLibrary, JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, _LowerResult
 from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 from numba.core.typing import signature
 
@@ -188,11 +189,29 @@ class PartLowering(NativeLowering):
         return True
 
 
+class EntryLower(Lower):
+    """Makes the intermediate code of what stands for a whole, which hands its arguments on.
+
+    Whoever calls it holds them, so that it need not.
+    """
+
+    def incref(self, typ: Any, val: Any) -> None:
+        """Counts nothing."""
+
+    def decref(self, typ: Any, val: Any) -> None:
+        """Counts nothing."""
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class WholeLowering(NativeLowering):
     """Makes the machine code of a whole."""
 
     _name = "cloudarena_whole_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        """Makes the code of the function that calls the part."""
+        return EntryLower
 
     def run_pass(self, state: Any) -> bool:
         """Makes the code."""

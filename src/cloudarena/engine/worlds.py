@@ -192,6 +192,11 @@ class Worlds:
         )
         self.snapshots[run] = snapshot
 
+    def take_in(self, run: int, snapshot: Snapshot) -> None:
+        """Lets a run go on in the buffer of a snapshot, which is the run's from then on."""
+        self._buffers[run], self.rows[run] = snapshot.buffer, snapshot.row
+        self.snapshots[run] = snapshot
+
     def __getitem__(self, run: int) -> Any:
         """The state of a run, as Python sees it."""
         return self.snapshots[run].world_in(self._buffers[run])

@@ -35,6 +35,12 @@ class Beginning:
         self._is_warm = is_warm
         self._earned: dict[Any, float] = {}
 
+    def widen(self, room: int) -> None:
+        """Makes room in its state for what other episodes needed room for."""
+        if self.run.room < room:
+            self.run.widen(room)
+            self.snapshot = Snapshot(self.run.world)
+
     def earned(self, earned_in: Callable[[Any], float]) -> float:
         """What does not belong to the first step: what was earned while the cloud warmed up."""
         if not self._is_warm:
@@ -83,6 +89,8 @@ class Episodes:
         self._workloads: OrderedDict[int, Any] = OrderedDict()
         self._kept: OrderedDict[int, Beginning] = OrderedDict()
         self._bytes = 0
+        self.room = 0
+        """The most room that an episode needed: to make room in the middle of one takes long."""
 
     @property
     def count(self) -> int | None:
@@ -117,11 +125,13 @@ class Episodes:
 
     def begin(self, number: int) -> Beginning:
         """The beginning of an episode, made once and kept."""
-        kept = self._kept.get(number)
-        if kept is not None:
+        beginning = self._kept.get(number)
+        if beginning is None:
+            beginning = Beginning(self.start(number), self.part, self.is_warm)
+        else:
             self._kept.move_to_end(number)
-            return kept
-        beginning = Beginning(self.start(number), self.part, self.is_warm)
+            self._bytes -= beginning.snapshot.size
+        beginning.widen(self.room)
         self._kept[number] = beginning
         self._bytes += beginning.snapshot.size
         while self._bytes > KEPT_BYTES and len(self._kept) > 1:

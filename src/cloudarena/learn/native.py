@@ -163,7 +163,8 @@ class Native:
         while self.status[which] == FULL:
             run = self.run(which)
             run.grow()
-            self._worlds.put(which, Snapshot(run.world))
+            self.episodes.room = max(self.episodes.room, run.room)
+            self._worlds.take_in(which, Snapshot(run.world))
             run.move_to(self._worlds[which])  # it keeps what it knows besides the state
             self._take(choices, slice(which, which + 1))
         if self.status[which] not in (DECIDE, ENDED):

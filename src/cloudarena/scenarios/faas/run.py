@@ -14,7 +14,7 @@ from cloudarena.contract import RecordLevel
 from cloudarena.contract.kernel_run import KernelRun
 from cloudarena.scenarios.faas import kernel
 from cloudarena.scenarios.faas.build import build_world
-from cloudarena.scenarios.faas.build.growth import with_room
+from cloudarena.scenarios.faas.build.growth import with_request_slots, with_room
 from cloudarena.scenarios.faas.build.network import build_infrastructure
 from cloudarena.scenarios.faas.build.own import raise_fault
 from cloudarena.scenarios.faas.decision import FaasDecision, PlaceDecision, ScaleDecision
@@ -136,6 +136,15 @@ class FaasRun(KernelRun[FaasDecision]):
         if clock["windows"] > 0 and clock["arrived"] == len(self.world.arrivals):
             self._draw_next_window()
         self.world = with_room(self.world)
+
+    @property
+    def room(self) -> int:
+        """Slots for requests."""
+        return len(self.world.slots)
+
+    def widen(self, room: int) -> None:
+        """Makes slots for requests."""
+        self.world = with_request_slots(self.world, room)
 
     def _draw_next_window(self) -> None:
         """Draws the next arrivals; response times so far are counted and not kept."""

@@ -106,6 +106,15 @@ class TiersRun(KernelRun[TiersDecision]):
         """Makes twice as many slots for VMs."""
         self.world = with_slots(self.world, 2 * len(self.world.vms))
 
+    @property
+    def room(self) -> int:
+        """Slots for VMs."""
+        return len(self.world.vms)
+
+    def widen(self, room: int) -> None:
+        """Makes slots for VMs."""
+        self.world = with_slots(self.world, room)
+
     def totals(self) -> Any:
         """The sums so far."""
         clock, tiers = self.world.clock[0], self.world.tiers

@@ -76,6 +76,7 @@ MOVES = 3
 """VMs are moved to so many classes that take longest, from so many that take shortest."""
 RULES = 14
 """The column of the first feature that is a flag for the shares of a rule."""
+Spans = tuple[float, float, float]
 
 
 @jitable
@@ -96,15 +97,21 @@ def seconds_of(number: int) -> float:
 
 
 @jitable
+def is_same(ours: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Whether two rows of numbers are equal."""
+    k = 0
+    while k < len(ours) and ours[k] == other[k]:
+        k += 1
+    return bool(k == len(ours))
+
+
+@jitable
 def add(actions: NDArray[np.int64], held: int, seconds: float) -> int:
     """Keeps the candidate behind the last one if it is new; returns how many there are then."""
     row, last = actions[held], actions.shape[1] - 1
     row[last] = nanoseconds(seconds)
     for other in range(held):
-        is_same = True
-        for k in range(last + 1):
-            is_same = is_same and actions[other, k] == row[k]
-        if is_same:
+        if is_same(actions[other], row):
             return held
     return held + 1
 
@@ -156,20 +163,17 @@ def next_class(
     ``after`` is the one before it in this order, -1 for the first; ties go by their index. Who
     could spare one is in the virtual cluster of ``near``.
     """
-    best = -1
+    best, found, last = -1, np.inf, -np.inf
+    if after >= 0:
+        last = -work[after] / shares[after] if to else work[after] / (shares[after] - 1)
     for c in range(len(work)):
         if not to and (shares[c] < 2 or world.cluster_of[c] != world.cluster_of[near]):
             continue
         time = -work[c] / shares[c] if to else work[c] / (shares[c] - 1)
-        if after >= 0:
-            last = -work[after] / shares[after] if to else work[after] / (shares[after] - 1)
-            if time < last or (time == last and c <= after):
-                continue
-        if best >= 0:
-            found = -work[best] / shares[best] if to else work[best] / (shares[best] - 1)
-            if time >= found:
-                continue
-        best = c
+        if time < last or (time == last and c <= after):
+            continue
+        if time < found:
+            best, found = c, time
     return best
 
 
@@ -233,20 +237,19 @@ def share(part: float, whole: float) -> float:
 
 
 @jitable
-def span_share(work: Any, best: NDArray[np.int64], shares: NDArray[np.int64]) -> float:
-    """The time that the best shares take for some work over that which others take."""
-    return share(span_of(work, best), span_of(work, shares))
+def describe(
+    world: World, shares: NDArray[np.int64], seconds: float, best: Spans, row: Any
+) -> None:
+    """Writes what the features say of shares for some time, but for flags.
 
-
-@jitable
-def describe(world: World, shares: NDArray[np.int64], seconds: float, row: Any) -> None:
-    """Writes what the features say of shares for some time, but for spans and flags."""
+    ``best`` are the shortest times for the expected work, the backlog, and that of the long run.
+    """
     works, rules = world.works, world.rules
     over_s = min(seconds, rules.stage_s * LENGTHS[-1])  # nobody knows how long until all is done
     total, total_long, left, left_long = 0.0, 0.0, 0.0, 0.0
     idle, idle_long, idle_backlog = 0.0, 0.0, 0.0
     times, memory, heaviest, fewest = 0.0, 0.0, 0.0, rules.vms
-    longest, given = span_of(works[Works.EXPECTED], shares), 0
+    longest, longest_backlog, longest_long, given = 0.0, 0.0, 0.0, 0
     for c in range(len(shares)):
         could, backlog = shares[c] * over_s, works[Works.BACKLOG, c]
         work = backlog + works[Works.RECENT_RATE, c] * over_s
@@ -258,12 +261,19 @@ def describe(world: World, shares: NDArray[np.int64], seconds: float, row: Any) 
         idle += max(0.0, could - work)
         idle_long += max(0.0, could - long)
         idle_backlog += max(0.0, could - backlog)
-        times += works[Works.EXPECTED, c] / shares[c]
+        time = works[Works.EXPECTED, c] / shares[c]
+        times += time
+        longest = max(longest, time)
+        longest_backlog = max(longest_backlog, backlog / shares[c])
+        longest_long = max(longest_long, works[Works.LONG_RUN, c] / shares[c])
         memory += shares[c] * world.mean_memory_mb[c]
         heaviest = max(heaviest, world.mean_memory_mb[c])
         fewest = min(fewest, shares[c])
         given += shares[c]
     whole, unused = rules.vms * over_s, (rules.vms - given) * over_s
+    row[0] = share(best[0], longest)
+    row[1] = share(best[1], longest_backlog)
+    row[2] = share(best[2], longest_long)
     row[3] = share(left, total)
     row[4] = share(left_long, total_long)
     row[5] = share(idle + unused, whole)
@@ -329,17 +339,18 @@ def fill(
     for rule in range(len(has)):
         has[rule] = rule_shares(world, RULES + rule, spare[rule])
     held = gather(world, actions)
+    best = (
+        span_of(world.works[Works.EXPECTED], spare[1]),
+        span_of(world.works[Works.BACKLOG], spare[5]),
+        span_of(world.works[Works.LONG_RUN], spare[6]),
+    )
     for k in range(held):
         shares, row = actions[k, :classes], features[k]
         seconds = seconds_of(actions[k, classes])
-        describe(world, shares, seconds, row)
-        row[0] = span_share(world.works[Works.EXPECTED], spare[1], shares)
-        row[1] = span_share(world.works[Works.BACKLOG], spare[5], shares)
-        row[2] = span_share(world.works[Works.LONG_RUN], spare[6], shares)
+        describe(world, shares, seconds, best, row)
         row[9] = share(0.5 * distance(shares, spare[0]), float(world.rules.vms)) if has[0] else 1.0
         for rule in range(len(has)):
-            same = has[rule] and distance(shares, spare[rule]) == 0
-            row[RULES + rule] = 1.0 if same else 0.0
+            row[RULES + rule] = 1.0 if has[rule] and is_same(shares, spare[rule]) else 0.0
         row[RULES + len(has)] = 1.0 if distance(shares, spare[1]) == 2 else 0.0
     features[held:] = 0.0
     describe_decision(world, context)

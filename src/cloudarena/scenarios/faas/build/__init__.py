@@ -129,7 +129,9 @@ def build_world(
     paths, latency_distributions = build_paths(scenario, infrastructure)
     variants, fits, distributions = build_variants(scenario, types)
     forbid(scenario, fits, classes)
-    hops = paths.routes._replace(distributions=paths.routes.distributions + len(distributions))
+    hops = paths.routes._replace(
+        distributions=read_only(paths.routes.distributions + len(distributions))
+    )
     functions = build_functions(scenario)
     most_bins = int(functions["bins"].max(initial=0, where=functions["keep"] == HISTOGRAM))
     clock = np.zeros(1, clock_type(GRIDS if scenario.has_extras else 1))
@@ -256,7 +258,8 @@ def build_nodes(
     nodes["memory"] = nodes["free_memory"] = [device.memory_bytes for device in devices]
     nodes["accelerator_memory"] = [accelerator_room(device) for device in devices]
     nodes["free_accelerator_memory"] = nodes["accelerator_memory"]
-    models = [_power(scenario, device) for device in devices]
+    of_type = {device: _power(scenario, device) for device in set(devices)}
+    models = [of_type[device] for device in devices]
     for name in (
         *("idle_w", "model", "coefficient_w", "exponent"),
         *("points", "points_at", "segments"),

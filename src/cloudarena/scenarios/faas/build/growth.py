@@ -42,13 +42,7 @@ def with_room(world: World) -> World:
             responses, responded = _longer(world.responses, more), _longer(world.responded, more)
             world = world._replace(responses=responses, responded=responded)
     if clock["free_slot"] == NONE:
-        old = len(world.slots)
-        due = world.due._replace(
-            finishes=with_entries(world.due.finishes, 2 * old),
-            timeouts=with_entries(world.due.timeouts, 2 * old),
-        )
-        world = world._replace(slots=free_list(_longer(world.slots, 2 * old), old), due=due)
-        clock["free_slot"] = old
+        world = with_request_slots(world, 2 * len(world.slots))
     if clock["free_replica"] == NONE:
         old = len(world.replicas)
         world = world._replace(
@@ -67,6 +61,24 @@ def with_room(world: World) -> World:
         charges = _longer(world.extras.charges, len(records.nodes))
         world = world._replace(extras=world.extras._replace(charges=charges))
     return world._replace(records=records)
+
+
+def with_request_slots(world: World, size: int) -> World:
+    """Returns the same world with more slots for requests, which are taken up after the others."""
+    clock, old = world.clock[0], len(world.slots)
+    slots = free_list(_longer(world.slots, size), old)
+    last, following = NONE, int(clock["free_slot"])
+    while following != NONE:
+        last, following = following, int(slots["next"][following])
+    if last == NONE:
+        clock["free_slot"] = old
+    else:
+        slots["next"][last] = old
+    due = world.due._replace(
+        finishes=with_entries(world.due.finishes, size),
+        timeouts=with_entries(world.due.timeouts, size),
+    )
+    return world._replace(slots=slots, due=due)
 
 
 def _longer(values: Any, size: int) -> Any:

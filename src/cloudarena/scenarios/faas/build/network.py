@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cloudarena.base.arrays import Ints, locked
 from cloudarena.engine.flows import make_flows
 from cloudarena.engine.variates import Distributions, make_distributions
 from cloudarena.scenarios.faas.spec import FaasScenario
@@ -102,27 +103,8 @@ def build_paths(
         return _no_paths(len(infrastructure.devices), len(scenario.functions))
     count, buckets = len(infrastructure.devices), len(scenario.functions)
     nodes, storage = np.arange(count), topology.storage
-    clients = topology.gateways if len(topology.gateways) else nodes
-    # Rows: registry to all; storage to all; all to storage; clients to all; all to clients.
-    sources = np.concatenate(
-        (
-            np.full(count, topology.registry),
-            np.repeat(storage, count),
-            np.tile(nodes, len(storage)),
-            np.repeat(clients, count),
-            np.tile(nodes, len(clients)),
-        )
-    )
-    targets = np.concatenate(
-        (
-            nodes,
-            np.tile(nodes, len(storage)),
-            np.repeat(storage, count),
-            np.tile(nodes, len(clients)),
-            np.repeat(clients, count),
-        )
-    )
-    routes = find_routes(topology, sources, targets)
+    clients = _clients(topology, count)
+    routes = _routes(topology, count)
     shape = (len(storage), count)
     fetch = count + np.arange(len(storage) * count).reshape(shape)
     store = fetch + len(storage) * count
@@ -155,6 +137,51 @@ def build_paths(
     return paths, topology.distributions
 
 
+def _clients(topology: faas_topology.Topology, count: int) -> Ints:
+    """The points at which requests come in: gateways, or all nodes where there are none."""
+    return topology.gateways if len(topology.gateways) else np.arange(count)
+
+
+_FOUND: list[tuple[faas_topology.Topology, int, Routes]] = []
+"""The routes that were found last, for the next run on the same infrastructure."""
+
+
+def _routes(topology: faas_topology.Topology, count: int) -> Routes:
+    """The routes of pulls, data and requests; runs on the same infrastructure share them."""
+    for known, nodes, routes in _FOUND:
+        if known is topology and nodes == count:
+            return routes
+    routes = _find_routes(topology, count)
+    _FOUND[1:] = _FOUND[:1]
+    _FOUND[:1] = [(topology, count, routes)]
+    return routes
+
+
+def _find_routes(topology: faas_topology.Topology, count: int) -> Routes:
+    nodes, storage, clients = np.arange(count), topology.storage, _clients(topology, count)
+    # Rows: registry to all; storage to all; all to storage; clients to all; all to clients.
+    sources = np.concatenate(
+        (
+            np.full(count, topology.registry),
+            np.repeat(storage, count),
+            np.tile(nodes, len(storage)),
+            np.repeat(clients, count),
+            np.tile(nodes, len(clients)),
+        )
+    )
+    targets = np.concatenate(
+        (
+            nodes,
+            np.tile(nodes, len(storage)),
+            np.repeat(storage, count),
+            np.tile(nodes, len(clients)),
+            np.repeat(clients, count),
+        )
+    )
+    found: Routes = locked(find_routes(topology, sources, targets))
+    return found
+
+
 def held_by(buckets: int, holders: int, copies: int | None) -> np.ndarray:
     """The storage index, (buckets, holders): the copies of bucket b begin at holder b."""
     copies = holders if copies is None else min(copies, holders)
@@ -175,6 +202,6 @@ def _no_paths(nodes: int, buckets: int) -> tuple[Paths, Distributions]:
         clients=np.zeros((1, nodes), CLIENT),
         points=np.zeros(1, np.int64),
         registry=0,
-        routes=Routes(begin, none, begin, none, np.zeros(1), np.ones(1)),
+        routes=locked(Routes(begin, none, begin, none, np.zeros(1), np.ones(1))),
     )
     return paths, make_distributions([])

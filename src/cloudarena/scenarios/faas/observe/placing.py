@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.contract.candidates import Candidates, Feature
-from cloudarena.engine.compiled import jitable
+from cloudarena.engine.compiled import jit_call, jitable
 from cloudarena.engine.shortlist import keep, sort_rows, squashed
-from cloudarena.scenarios.faas.kernel import show
+from cloudarena.engine.status import DECIDE
+from cloudarena.scenarios.faas.kernel import act, show
 from cloudarena.scenarios.faas.kernel.scheduling import replica_of
 from cloudarena.scenarios.faas.state import (
     NONE,
@@ -16,6 +17,7 @@ from cloudarena.scenarios.faas.state import (
     Accelerator,
     Nodes,
     NodeState,
+    Pending,
     Priority,
     Replica,
     Resource,
@@ -248,4 +250,18 @@ def look_place(
     return fill_place(seen, replica_of(world, world.weights), features, context, actions)
 
 
-PLACING = Candidates("faas-place", FEATURES, CONTEXT, 1, 16, fill_place, look=look_place)
+TAKE = jit_call(act.py_func)
+"""The kernel's ``act`` as a part of who calls it."""
+
+
+def take_place(world: World, numbers: NDArray[np.int64]) -> int:
+    """Takes a candidate; then the spec's scalers decide until the next replica is to be placed."""
+    status = TAKE(world, numbers[0])
+    while status == DECIDE and world.clock[0].pending == Pending.SCALE:
+        status = TAKE(world, world.clock[0].suggested)
+    return status
+
+
+PLACING = Candidates(
+    "faas-place", FEATURES, CONTEXT, 1, 16, fill_place, look=look_place, take=take_place
+)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.contract.candidates import Candidates, Feature
-from cloudarena.engine.compiled import jit_call, jit_inline, jitable
+from cloudarena.engine.compiled import jit_inline, jitable
 from cloudarena.engine.shortlist import sort_rows, squashed
 from cloudarena.engine.status import DECIDE
-from cloudarena.scenarios.faas.kernel import act
 from cloudarena.scenarios.faas.kernel.scaling import scaling_of
+from cloudarena.scenarios.faas.observe.placing import TAKE
 from cloudarena.scenarios.faas.state import NONE, Pending, Scaling, World
 
 CHANGES = (0, 1, -1, 2, -2, 4, -4, 8, -8, 16, -16, 32, -32)
@@ -142,10 +142,6 @@ def look_scale(
 ) -> int:
     """Does what ``fill_scale`` does, of the function that a run is at."""
     return fill_scale(scaling_of(world), features, context, actions)
-
-
-TAKE = jit_call(act.py_func)
-"""The kernel's ``act`` as a part of who calls it."""
 
 
 @jit_inline

@@ -106,10 +106,9 @@ def describe_balance(
     start: NDArray[np.int64],
     count: int,
     work: Proportion,
-    horizon: float,
     row: NDArray[np.float32],
 ) -> None:
-    """Writes eight features of a start of so many instances on its machine."""
+    """Writes three features of a start of so many instances on its machine."""
     task, machine = start[0], start[1]
     capacity = machines.capacity[machine]
     demand, free = shares(tasks.demand[task], capacity), shares(machines.free[machine], capacity)
@@ -119,20 +118,27 @@ def describe_balance(
         1.0 - free[2] + count * demand[2] if capacity[2] > 0 else 0.0,
         1.0 - free[3] + count * demand[3] if capacity[3] > 0 else 0.0,
     )
-    duration = seconds_of(tasks, task)
-    row[0] = mismatch(tasks, machines, task, machine, work)
+    row[0] = unlike(demand, free, work)
     row[1] = unlike(demand, work, work)
     row[2] = unlike(used, work, work)
-    row[3] = min(1.0, math.log(1.0 + duration) / LOGARITHMS)
-    row[4] = min(1.0, duration / horizon) if horizon > 0.0 else 1.0
-    row[5] = min(1.0, max(0.0, 2.0 * duration / horizon - 1.0)) if horizon > 0.0 else 1.0
+
+
+@jitable
+def describe_work(
+    tasks: Tasks, machines: Machines, task: int, horizon: float, row: NDArray[np.float32]
+) -> None:
+    """Writes five features of a task: how long it takes beside all waiting work."""
+    duration = seconds_of(tasks, task)
+    row[0] = min(1.0, math.log(1.0 + duration) / LOGARITHMS)
+    row[1] = min(1.0, duration / horizon) if horizon > 0.0 else 1.0
+    row[2] = min(1.0, max(0.0, 2.0 * duration / horizon - 1.0)) if horizon > 0.0 else 1.0
     most = 0.0
     for r in range(4):
         if machines.total[r] > 0:
             most = max(most, tasks.demand[task, r] / machines.total[r])
     alone = duration * max(1.0, tasks.waiting[task] * most)
-    row[6] = min(1.0, math.log(1.0 + alone) / LOGARITHMS)
+    row[3] = min(1.0, math.log(1.0 + alone) / LOGARITHMS)
     # As many must run, from now to the horizon, for all waiting instances to end in that time.
     level = tasks.waiting[task] * duration / horizon if horizon > 0.0 else 1.0
     running = float(tasks.running[task])
-    row[7] = running / (running + level) if running > 0.0 else 0.0
+    row[4] = running / (running + level) if running > 0.0 else 0.0

@@ -15,6 +15,7 @@ from cloudarena.scenarios.jobs.kernel.queue import can_start, copies_that_fit, m
 from cloudarena.scenarios.jobs.observe.balance import (
     Proportion,
     describe_balance,
+    describe_work,
     mismatch,
     portion_of,
     waiting_work,
@@ -91,7 +92,9 @@ CONTEXT = (
 )
 NOTHING_FLAG = len(FEATURES) - 1
 BALANCE = NOTHING_FLAG - 8
-"""Where the features of ``balance`` begin."""
+"""Where the features of ``balance`` begin, those of the machine,"""
+WORK = BALANCE + 3
+"""and those of the task alone."""
 
 
 @jitable
@@ -211,18 +214,21 @@ def choose_machines(
         loosest, most = first, -np.inf
         matching, apart = first, np.inf
         fastest = first
-        machine, seen = first, 0
+        machine, seen, before = first, 0, -1
         while machine >= 0 and seen < visits:
-            free = fullness(machines, machine)
-            if free < least:
-                tightest, least = machine, free
-            if free > most:
-                loosest, most = machine, free
-            distance = mismatch(tasks, machines, task, machine, work)
-            if distance < apart:
-                matching, apart = machine, distance
-            if machines.speed[machine] > machines.speed[fastest]:
-                fastest = machine
+            # One in the state of that before it is no better in anything.
+            if before < 0 or not alike(machines, machine, before):
+                free = fullness(machines, machine)
+                if free < least:
+                    tightest, least = machine, free
+                if free > most:
+                    loosest, most = machine, free
+                distance = mismatch(tasks, machines, task, machine, work)
+                if distance < apart:
+                    matching, apart = machine, distance
+                if machines.speed[machine] > machines.speed[fastest]:
+                    fastest = machine
+            before = machine
             machine = machine_from(tasks, machines, task, machine + 1)
             seen += 1
         actions[own, 1] = matching
@@ -252,17 +258,48 @@ def place_of(ready: NDArray[np.int64], task: int) -> int:
 
 
 @jitable
+def describe_task(
+    tasks: Tasks,
+    machines: Machines,
+    task: int,
+    longest: float,
+    longest_path: float,
+    horizon: float,
+    row: NDArray[np.float32],
+) -> None:
+    """Writes the features of a task that are the same on every machine."""
+    duration, path, user = tasks.duration[task], tasks.path[task], tasks.user[task]
+    known = not math.isnan(duration)
+    row[10] = 1.0 if known else 0.0
+    row[12] = min(1.0, duration / longest) if known and longest > 0.0 else 0.0
+    predicted = tasks.user_predicted[user]
+    row[13] = 1.0 if predicted < np.inf else 0.0
+    row[14] = squashed(predicted, SECONDS) if predicted < np.inf else 0.0
+    row[15] = squashed(path, SECONDS) if known else 0.0
+    row[16] = min(1.0, path / longest_path) if known and longest_path > 0.0 else 0.0
+    row[17] = squashed(float(tasks.depth[task]), 4.0)
+    row[18] = squashed(float(tasks.children[task]), 4.0)
+    row[19] = squashed(tasks.weight[task], 100.0)
+    row[20] = squashed(machines.now - tasks.submit[task], SECONDS)
+    row[21] = squashed(float(place_of(tasks.ready, task)), 8.0)
+    row[22] = min(1.0, math.log2(1.0 + tasks.waiting[task]) / 20.0)
+    row[24] = tasks.running[task] / tasks.instances[task]
+    row[25] = dominant(tasks.job_held, tasks.job[task], machines.total)
+    row[26] = dominant(tasks.user_held, user, machines.total)
+    row[27] = 1.0 if tasks.gang[task] else 0.0
+    describe_work(tasks, machines, task, horizon, row[WORK:NOTHING_FLAG])
+    row[NOTHING_FLAG] = 0.0
+
+
+@jitable
 def describe(
     tasks: Tasks,
     machines: Machines,
     start: NDArray[np.int64],
-    longest: float,
-    longest_path: float,
     work: Proportion,
-    horizon: float,
     row: NDArray[np.float32],
 ) -> None:
-    """Writes the features of a start. Of a gang, those of its first instance on the machine."""
+    """Writes the other features of a start. Of a gang, those of its first on the machine."""
     task, machine, count = start[0], start[1], start[2]
     if tasks.gang[task]:
         count = min(count, copies_that_fit(tasks, machines, task, machine))
@@ -283,30 +320,11 @@ def describe(
             row[6] = takes
     row[7] = 1.0 - left_sum / max(1, resources)
     row[8] = min(1.0, aligned / max(1, resources))
-    row[9] = squashed(machines.speed[machine], 1.0)
-    duration, path, user = tasks.duration[task], tasks.path[task], tasks.user[task]
-    known = not math.isnan(duration)
-    row[10] = 1.0 if known else 0.0
-    row[11] = squashed(duration / machines.speed[machine], SECONDS) if known else 0.0
-    row[12] = min(1.0, duration / longest) if known and longest > 0.0 else 0.0
-    predicted = tasks.user_predicted[user]
-    row[13] = 1.0 if predicted < np.inf else 0.0
-    row[14] = squashed(predicted, SECONDS) if predicted < np.inf else 0.0
-    row[15] = squashed(path, SECONDS) if known else 0.0
-    row[16] = min(1.0, path / longest_path) if known and longest_path > 0.0 else 0.0
-    row[17] = squashed(float(tasks.depth[task]), 4.0)
-    row[18] = squashed(float(tasks.children[task]), 4.0)
-    row[19] = squashed(tasks.weight[task], 100.0)
-    row[20] = squashed(machines.now - tasks.submit[task], SECONDS)
-    row[21] = squashed(float(place_of(tasks.ready, task)), 8.0)
-    row[22] = min(1.0, math.log2(1.0 + tasks.waiting[task]) / 20.0)
+    speed, duration = machines.speed[machine], tasks.duration[task]
+    row[9] = squashed(speed, 1.0)
+    row[11] = 0.0 if math.isnan(duration) else squashed(duration / speed, SECONDS)
     row[23] = start[2] / tasks.waiting[task]
-    row[24] = tasks.running[task] / tasks.instances[task]
-    row[25] = dominant(tasks.job_held, tasks.job[task], machines.total)
-    row[26] = dominant(tasks.user_held, user, machines.total)
-    row[27] = 1.0 if tasks.gang[task] else 0.0
-    describe_balance(tasks, machines, start, count, work, horizon, row[BALANCE:NOTHING_FLAG])
-    row[NOTHING_FLAG] = 0.0
+    describe_balance(tasks, machines, start, count, work, row[BALANCE:WORK])
 
 
 @jitable
@@ -355,7 +373,12 @@ def fill(
             if shown > 1:
                 copies = min(copies, portion_of(tasks, machines, task, actions[k, 1]))
             actions[k, 2] = min(tasks.waiting[task], copies)
-        describe(tasks, machines, actions[k], longest, longest_path, work, horizon, features[k])
+        if k > 0 and actions[k - 1, 0] == task:
+            for column in range(10, NOTHING_FLAG + 1):
+                features[k, column] = features[k - 1, column]
+        else:
+            describe_task(tasks, machines, task, longest, longest_path, horizon, features[k])
+        describe(tasks, machines, actions[k], work, features[k])
     features[count:] = 0.0
     context[0] = min(1.0, math.log2(1.0 + len(tasks.ready)) / 20.0)
     context[1] = squashed(float(shown), 8.0)

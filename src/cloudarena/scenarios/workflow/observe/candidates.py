@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from cloudarena.contract.candidates import Candidates, Feature
 from cloudarena.engine.compiled import jit_inline, jitable
 from cloudarena.engine.leases import HOUR_S
+from cloudarena.engine.scratch import scratch_floats
 from cloudarena.engine.shortlist import keep, sort_rows, squashed
 from cloudarena.scenarios.workflow.kernel import act, finish_forecast, function_of
 from cloudarena.scenarios.workflow.policies.placement import (
     enough_memory,
+    enough_option,
     extra_rent,
     left_memory,
+    left_with,
 )
 from cloudarena.scenarios.workflow.state import LONGEST_S, Function, Nodes, World
 
@@ -95,7 +98,7 @@ def worth_s(function: Function, dollars: float) -> float:
 @jitable
 def decades(seconds: float) -> float:
     """Seconds as log10(1 + s) / 5, from 0 to 1."""
-    return min(1.0, math.log10(1.0 + max(0.0, seconds)) / 5.0)
+    return min(1.0, math.log10(1.0 + seconds) / 5.0) if seconds > 0.0 else 0.0
 
 
 @jitable
@@ -126,7 +129,9 @@ def alike(nodes: Nodes, function: Function, this: int, other: int) -> bool:
         and nodes.transfer[this] == nodes.transfer[other]
         and max(function.now, nodes.expiry[this]) == max(function.now, nodes.expiry[other])
     )
-    return equal and server_threads(nodes, this) == server_threads(nodes, other)
+    if not equal or nodes.server[this] == nodes.server[other]:
+        return bool(equal)
+    return server_threads(nodes, this) == server_threads(nodes, other)
 
 
 @jitable
@@ -136,16 +141,19 @@ def describe(
     node: int,
     memory: int,
     finish: float,
+    server: tuple[int, int],
     row: NDArray[np.float32],
 ) -> None:
-    """Writes the features of a node, but for those that compare it with others."""
+    """Writes the features of a node, but for those that compare it with others.
+
+    Of its server the threads and cores are given.
+    """
     seconds = max(finish - function.now, 1e-9)
     alone = function.computation / (function.parallelism * float(nodes.sharing.core_speed))
     rent = extra_rent(nodes, function, node, finish)
     threads = nodes.assigned[node] + function.parallelism
-    on_server, cores = server_threads(nodes, node)
     load = threads / nodes.cores[node]
-    server_load = (on_server + function.parallelism) / cores
+    server_load = (server[0] + function.parallelism) / server[1]
     row[0] = min(1.0, alone / seconds)
     row[2] = squashed(rent, 1.0)
     row[3] = 1.0 if rent > 0.0 else 0.0
@@ -179,19 +187,21 @@ def compare(
 ) -> None:
     """Writes the features of all candidates, with those that compare them."""
     soonest, lowest = np.inf, np.inf
-    for turn in range(2):  # first what is best, then how each compares
-        for k in range(held):
-            node, memory = actions[k, 0], actions[k, 1]
-            finish = finish_forecast(nodes, function, node, memory)
-            seconds = max(finish - function.now, 1e-9)
-            cost = max(cost_of(nodes, function, node, finish), 1e-12)
-            if turn == 0:
-                soonest, lowest = min(soonest, seconds), min(lowest, cost)
-                describe(nodes, function, node, memory, finish, features[k])
-            else:
-                features[k, 1] = min(1.0, soonest / seconds)
-                features[k, 4] = min(1.0, lowest / cost)
-                features[k, 20] = decades(seconds - soonest)
+    seconds, costs = scratch_floats(), scratch_floats()
+    server, last = (0, 0), -1
+    for k in range(held):
+        node, memory = actions[k, 0], actions[k, 1]
+        if nodes.server[node] != last:
+            server, last = server_threads(nodes, node), nodes.server[node]
+        finish = finish_forecast(nodes, function, node, memory)
+        seconds[k] = max(finish - function.now, 1e-9)
+        costs[k] = max(cost_of(nodes, function, node, finish), 1e-12)
+        soonest, lowest = min(soonest, seconds[k]), min(lowest, costs[k])
+        describe(nodes, function, node, memory, finish, server, features[k])
+    for k in range(held):
+        features[k, 1] = min(1.0, soonest / seconds[k])
+        features[k, 4] = min(1.0, lowest / costs[k])
+        features[k, 20] = decades(seconds[k] - soonest)
 
 
 @jitable
@@ -218,15 +228,16 @@ def fill(
     nearest, shortest = -1, np.inf
     soonest, earliest = -1, np.inf
     strongest, most = 0, -np.inf
-    held, worst = 0, np.inf
+    held, costs = 0, scratch_floats()
     last_idle = -1
+    option = enough_option(nodes, function)
     for node in range(count):
         threads += nodes.assigned[node]
         cores += nodes.cores[node]
         rented += nodes.expiry[node] > function.now
-        left = left_memory(nodes, function, node)
+        memory = min(option, nodes.memory[node])
+        left = left_with(nodes, node, memory)
         fitting += left >= 0
-        memory = enough_memory(nodes, function, node)
         speed = speed_on(nodes, function, node, memory)
         if speed > most:
             strongest, most = node, speed
@@ -250,21 +261,21 @@ def fill(
             nearest, shortest = node, nodes.transfer[node]
         if finish < earliest:
             soonest, earliest = node, finish
-        if held == room and cost >= worst:
+        if held == room and cost >= costs[held - 1]:
             continue
         is_new = True
-        for k in range(held):
-            is_new = is_new and not alike(nodes, function, node, actions[k, 0])
+        if nodes.assigned[node] == 0:
+            for k in range(held):
+                is_new = is_new and not alike(nodes, function, node, actions[k, 0])
         if not is_new:
             continue
         place = held
-        while place > 0 and estimate(nodes, function, actions[place - 1, 0]) > cost:
+        while place > 0 and costs[place - 1] > cost:
             place -= 1
         held = min(held + 1, room)
         for k in range(held - 1, place, -1):
-            actions[k, 0] = actions[k - 1, 0]
-        actions[place, 0] = node
-        worst = estimate(nodes, function, actions[held - 1, 0])
+            actions[k, 0], costs[k] = actions[k - 1, 0], costs[k - 1]
+        actions[place, 0], costs[place] = node, cost
     if held == 0:  # all would take for ever, in the kernel's eyes too
         actions[0, 0] = strongest
         held = 1
@@ -290,14 +301,6 @@ def fill(
     context[7] = fitting / count
     context[8] = squashed(threads / max(1, cores), 1.0)
     return held
-
-
-@jitable
-def estimate(nodes: Nodes, function: Function, node: int) -> float:
-    """The cost of a node by the speed that the function would have there now."""
-    speed = speed_on(nodes, function, node, enough_memory(nodes, function, node))
-    begin = function.now + nodes.boot[node] + nodes.transfer[node]
-    return cost_of(nodes, function, node, begin + function.computation / speed)
 
 
 def look(

@@ -45,22 +45,34 @@ POLICIES.replay(Replay)
 
 
 @jitable
-def enough_memory(nodes: Nodes, function: Function, node: int) -> int:
-    """The smallest memory option that is enough for the function, at most what the node has."""
+def enough_option(nodes: Nodes, function: Function) -> int:
+    """The smallest memory option that is enough for the function; else the largest."""
     options = nodes.memory_options
     chosen = options[len(options) - 1]
     for k in range(len(options)):
         if options[k] >= function.memory_req:
             chosen = options[k]
             break
-    return int(min(chosen, nodes.memory[node]))
+    return int(chosen)
+
+
+@jitable
+def enough_memory(nodes: Nodes, function: Function, node: int) -> int:
+    """The smallest memory option that is enough for the function, at most what the node has."""
+    return int(min(enough_option(nodes, function), nodes.memory[node]))
+
+
+@jitable
+def left_with(nodes: Nodes, node: int, memory: int) -> int:
+    """What would be left of a node's memory, if all that is on its way or waits had its own."""
+    promised = nodes.coming_memory[node] + nodes.waiting_memory[node]
+    return nodes.free_memory[node] - promised - memory
 
 
 @jitable
 def left_memory(nodes: Nodes, function: Function, node: int) -> int:
-    """What would be left of a node's memory, if all that is on its way or waits had its own."""
-    promised = nodes.coming_memory[node] + nodes.waiting_memory[node]
-    return nodes.free_memory[node] - promised - enough_memory(nodes, function, node)
+    """What would be left of a node's memory with the function, which gets enough."""
+    return left_with(nodes, node, enough_memory(nodes, function, node))
 
 
 @jitable
