@@ -12,6 +12,8 @@ what each method claims comes true, on problems whose truth is known (``optimize
 
 ``python -m benchmarks.optimize limits [--runs 200] [--out FILE]``: the same of claims about limits
 (``optimize_limits.py``).
+``python -m benchmarks.optimize kept --runs 2000``: probabilities that limits are kept, against the
+truth (``optimize_kept.py``).
 
 ``python -m benchmarks.optimize search [--runs 200] [--out FILE]``: the same of what searches claim
 of their finalists (``optimize_search.py``); set OPENBLAS_NUM_THREADS=1.
@@ -42,6 +44,8 @@ from rich.console import Console
 
 from benchmarks.mapping import markdown
 from benchmarks.optimize_claims import HEADER, claim_tables, cost_header, cost_rows
+from benchmarks.optimize_kept import HEADER as KEPT_HEADER
+from benchmarks.optimize_kept import kept_rows
 from benchmarks.optimize_limits import HEADER as LIMITS_HEADER
 from benchmarks.optimize_limits import limit_rows
 from benchmarks.optimize_search import search_rows
@@ -304,7 +308,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument(
         "what",
-        choices=("speed", "methods", "claims", "limits", "search", "cost", "metrics", "simulation"),
+        choices=(
+            *("speed", "methods", "claims", "limits", "kept", "search", "cost", "metrics"),
+            "simulation",
+        ),
     )
     parser.add_argument("--spec", default=STUDIED, help="the scenario, for simulation")
     parser.add_argument("--designs", type=int, default=100, help="of its 400, there")
@@ -327,6 +334,7 @@ def main() -> None:
         "methods": lambda: methods(arguments.runs),
         "claims": lambda: claims(arguments.runs, arguments.objectives, arguments.out),
         "limits": lambda: markdown(LIMITS_HEADER, limit_rows(arguments.runs, _watch)),
+        "kept": lambda: markdown(KEPT_HEADER, kept_rows(arguments.runs, _watch)),
         "search": lambda: markdown(HEADER, search_rows(arguments.runs, _watch)),
         "cost": lambda: cost(arguments.runs),
         "metrics": lambda: metrics(arguments.runs),

@@ -22,7 +22,7 @@ EACH = 20
 TRUTHS = ("by chance", "the cheaper the worse", "by a hair", "all by a hair")
 HEADER = [
     *("excess", "noise", "common", "best found", "claimed", "kept by the best guess"),
-    *("called sure", "intervals hold", "a sure one named", "wrongly", "dearer by"),
+    *("stated so", "called sure", "intervals hold", "a sure one named", "wrongly", "dearer by"),
 ]
 
 
@@ -41,6 +41,7 @@ class Outcome(NamedTuple):
     is_best: bool
     claim: float
     kept: bool
+    stated: float
     is_called_sure: bool
     is_covered: bool
     is_named: bool
@@ -75,6 +76,7 @@ def outcome(kind: str, noise: float, common: float, seed: int) -> Outcome:
         found.best == best and bool(feasible[best]),
         float(np.nan_to_num(found.alignment.probability)),
         bool(feasible[found.best]),
+        kept.all_kept(row),
         bool(kept.surely[row].all()),
         bool((kept.metrics.low[row] <= true).all() and (true <= kept.metrics.high[row]).all()),
         sure is not None,

@@ -3,13 +3,16 @@
 import sys
 import types
 
+import numpy as np
 import pytest
 
 import cloudarena
 from cloudarena.base import plots
-from cloudarena.base.html import html_table
+from cloudarena.base.html import html_table, number_text
+from cloudarena.base.measures import AtLeast
 from cloudarena.base.notices import notebook_bar
 from cloudarena.contract.pictures import in_lanes
+from cloudarena.scenarios import kinds
 from tests.experiments.made import made
 from tests.experiments.tiny import STUDY
 
@@ -38,6 +41,31 @@ def test_a_comparison():
     assert "<td>2 ± 2.5</td>" in page
     pytest.importorskip("pandas")
     assert comparison.to_pandas().groupby("policy")["cost_usd"].mean()["a"] == 2
+
+
+def test_what_has_no_value_is_a_dash_and_a_lower_bound_says_so():
+    assert number_text(float("nan")) == "\N{EN DASH}"
+    assert number_text(AtLeast(12.5)) == "> 12.5"
+    assert (number_text(8097.25), number_text(8097.25, 41.3)) == ("8,097.25", "8,097.2 ± 41")
+    run = cloudarena.load("clusters/toy").start()
+    half = cloudarena.simulate("vm/toy", lambda decision: -1)
+    assert "<td>energy_kwh_per_core_hour_served</td><td>\N{EN DASH}</td>" in half._repr_html_()
+    assert "<td>makespan_s</td><td>&gt; 0</td>" in run.result()._repr_html_()
+    bounded = made("a b", cost_usd=[[1.0, 2.0, 3.0], [7.0, 8.0, 9.5]])
+    bounded.bounds["cost_usd"] = np.array([[False, True, False], [False] * 3])
+    page = bounded._repr_html_()
+    assert "<td>a</td><td>&gt; 2</td>" in page
+    assert "<td>b</td><td>8.1667 ± 3.1</td>" in page
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", kinds().values(), ids=lambda kind: kind.name)
+def test_a_run_that_has_not_begun_has_a_result(kind):
+    result = cloudarena.load(kind.toy).start(0).result()
+    assert "<table>" in result._repr_html_()
+    if kind.name == "clusters":
+        assert result.tables["batches"]["stage"].to_pylist() == [None, None]
+        assert result.tables["stages"].num_rows == result.tables["decisions"].num_rows == 0
 
 
 def test_text_is_escaped():
@@ -104,6 +132,7 @@ def test_an_optimisation(drawn):
     page = found._repr_html_()
     assert "<th>design</th><th>response_mean_s</th><th>cost_usd</th>" in page
     assert "<td>★</td>" in page
+    assert " ± " in page
     assert (
         drawn(found.plot.designs("cost_usd"))
         == f"cost_usd of {len(found.selection.estimates.designs)} designs"

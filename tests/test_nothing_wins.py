@@ -14,14 +14,17 @@ from cloudarena.base.names import UNSERVED
 from cloudarena.contract import Scenario
 from cloudarena.scenarios import kinds
 from cloudarena.scenarios.clusters import Plan
-from cloudarena.scenarios.vm import REFUSE, postpone
+from cloudarena.scenarios.vm import POLICIES, REFUSE, postpone
 from cloudarena.testing.common import prepared
 
 Spec = Callable[[random.Random], Scenario]
 
+WARMUP_S = 3000.0
+"""Ten ticks of a data centre, at most half of a run."""
+
 
 def vm(rng: random.Random) -> Scenario:
-    """A few machines of random sizes, with buffers or queues, switching off, and prices by use."""
+    """A few machines of random sizes, with buffers or queues, switching off, prices by use."""
     changes = {
         "ticks": rng.choice([20, 60, 150]),
         "workload.vms": rng.choice([50, 300]),
@@ -37,6 +40,7 @@ def vm(rng: random.Random) -> Scenario:
     }
     if changes["buffer.budget_ticks"] == 0:
         changes["queue"] = rng.choice(["fail", "wait"])
+    changes["warmup_s"] = rng.choice([0, WARMUP_S])
     return cloudarena.load("vm/azure-like-10k", changes)
 
 
@@ -133,6 +137,18 @@ def postpones(decision: Any) -> Any:
     return postpone(10**6)
 
 
+def refuses_early(decision: Any) -> Any:
+    """Turns away every VM of the warm-up, and then places like anybody."""
+    return REFUSE if decision.now < WARMUP_S else POLICIES.resolve("best-fit")(decision)
+
+
+def postpones_early(decision: Any) -> Any:
+    """Puts off every VM of the warm-up past it, and then places like anybody."""
+    if decision.now < WARMUP_S:
+        return postpone(int((WARMUP_S - decision.now) // 300))
+    return POLICIES.resolve("best-fit")(decision)
+
+
 def waits(decision: Any) -> Any:
     """Starts no task as long as it may wait."""
     if decision.may_wait:
@@ -174,7 +190,7 @@ def idles(decision: Any) -> Any:
 
 
 LAZY: dict[str, tuple[Callable[[Any], Any], ...]] = {
-    "vm": (refuses, postpones),
+    "vm": (refuses, postpones, refuses_early, postpones_early),
     "jobs": (waits,),
     "workflow": (delays,),
     "faas": (places_nothing,),

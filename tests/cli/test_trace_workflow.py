@@ -80,7 +80,7 @@ def test_describe_recognises_a_file(cloudarena, tmp_path, name, text, figures):
     assert json.loads(shown)[str(tmp_path / name)].items() >= figures.items()
 
 
-def test_several_files_arrive_by_a_law(cloudarena, tmp_path):
+def test_several_files_arrive_by_a_process(cloudarena, tmp_path):
     for name in ("one.dax", "two.dax"):
         (tmp_path / name).write_text(DAX)
     code, out, _ = cloudarena(

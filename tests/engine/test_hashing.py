@@ -26,7 +26,7 @@ def drawn(key, numbers):
 @pytest.mark.parametrize(
     ("row", "distribution"), [(0, stats.uniform), (1, stats.norm), (2, stats.expon)]
 )
-def test_numbers_follow_their_law(row, distribution):
+def test_numbers_follow_their_distribution(row, distribution):
     values = drawn(make_key(0, "law"), NUMBERS)[row]
     assert stats.kstest(values, distribution.cdf).pvalue > 0.001
     assert len(np.unique(values)) == NUMBERS

@@ -44,7 +44,7 @@ def test_the_first_is_the_earliest_and_of_equals_the_lowest(
             assert earliest_entry(heap) == times.index(min(times))
 
 
-def test_an_alarm_can_be_put_off_and_turned_off() -> None:
+def test_an_entry_can_be_put_off_and_taken_out() -> None:
     heap = make_indexed_heap(3)
     set_time(heap, 2, 1.0)
     set_time(heap, 0, 2.0)
@@ -58,7 +58,7 @@ def test_an_alarm_can_be_put_off_and_turned_off() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 64, 65, 1000])
-def test_any_number_of_alarms(count: int) -> None:
+def test_any_number_of_entries(count: int) -> None:
     heap = make_indexed_heap(count)
     assert earliest_time(heap) == math.inf
     for number in reversed(range(count)):

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from llvmlite.binding import Linkage
 from numba.core.errors import TypingError
+from numba.core.runtime import _nrt_python, rtsys
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from cloudarena.engine.compiled import (
     NO_C,
     NO_REFERENCE_COUNTS,
+    compile_for,
     jit,
     jit_call,
     jit_inline,
     jit_uncounted,
     jitable,
 )
-from cloudarena.engine.parts import PartLowering, make_whole
+from cloudarena.engine.parts import PartLowering, WholeLibrary, make_whole
+from cloudarena.engine.references import passed
 
 
 class Store(NamedTuple):
@@ -121,6 +127,101 @@ def returns_reference(town: Town) -> float:
     return worth(own_store(town))
 
 
+class Mixed(NamedTuple):
+    """Fields of all sorts, one behind the other."""
+
+    is_on: bool
+    rows: NDArray[np.void]
+    nothing: None
+    rate: float
+    town: Town
+    table: NDArray[np.float64]
+    pair: Pair
+
+
+class Pair(NamedTuple):
+    """Fields of one type."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+
+ROW = np.dtype([("small", np.int8), ("large", np.float64)])
+
+
+def make_mixed() -> Mixed:
+    """Fields that are all told apart by their values."""
+    rows = np.array([(1, 10.0), (2, 20.0)], ROW)
+    table = np.arange(6.0).reshape(2, 3)
+    pair = Pair(np.array([100]), np.array([200, 300]))
+    return Mixed(True, rows, None, 0.25, make_town(), table, pair)
+
+
+def read_all(mixed: Mixed, more: int) -> float:
+    """Adds up what is in the fields, and writes to some."""
+    mixed.rows[1]["small"] += more
+    mixed.pair.second[0] += more
+    mixed.town.store.prices[2] += more
+    total = mixed.rate + mixed.rows[0]["large"] + mixed.rows[1]["small"] + mixed.table[1, 2]
+    if mixed.is_on and mixed.nothing is None:
+        total += mixed.pair.first[0] + mixed.pair.second[1] + mixed.town.limits.most
+    return total + len(mixed.table) + mixed.table.shape[1]
+
+
+@pytest.mark.parametrize("options", [NO_REFERENCE_COUNTS, {}])
+def test_python_lends_a_tuple_by_reference(options: dict[str, Any]) -> None:
+    """All fields are where they belong, and no array is counted more often than before."""
+    code = make_whole(read_all, **options, **NO_C)
+    mixed, plain = make_mixed(), make_mixed()
+    kinds = numba.typeof(mixed), numba.int64
+    compile_for(code, numba.float64(*kinds))
+    (made,) = code.overloads.values()
+    assert made.fndesc.argtypes[0] == passed(kinds[0])
+    assert made.signature.args == kinds
+    counts = [sys.getrefcount(array) for array in (mixed.rows, mixed.pair.second)]
+    for more in (3, 4):
+        assert code(mixed, more) == read_all(plain, more)
+    assert counts == [sys.getrefcount(array) for array in (mixed.rows, mixed.pair.second)]
+    assert mixed.rows.tolist() == plain.rows.tolist() == [(1, 10.0), (9, 20.0)]
+    assert mixed.pair.second.tolist() == [207, 300]
+    assert mixed.town.store.prices.tolist() == [0.5, 1.5, 9.5]
+    with pytest.raises(TypeError):
+        code(mixed._replace(table=mixed.rows), 1)
+
+
+def test_what_makes_arrays_takes_a_tuple_by_value() -> None:
+    """An array that it returns must keep that of the tuple alive."""
+    town = make_town()
+    assert taken_out(town, 1).prices.tolist() == town.store.prices.tolist()
+    (made,) = taken_out.overloads.values()
+    assert made.fndesc.argtypes[0] == numba.typeof(town)
+
+
+@jit_call
+def apart(town: Town) -> int:
+    """Stays a call, though one that is inlined calls it."""
+    return town.log[0] + 1
+
+
+@jit_inline
+def within(town: Town) -> int:
+    """Is inlined."""
+    return apart(town) + 1
+
+
+def two_more(town: Town) -> int:
+    """Calls what calls another."""
+    return within(town)
+
+
+def test_only_what_is_said_to_be_inlined_is() -> None:
+    """Numba would hand the option down to all that is called."""
+    assert make_whole(two_more, **NO_C)(make_town()) == 2
+    for part, is_inlined in ((within, True), (apart, False)):
+        (made,) = part.overloads.values()
+        assert ("alwaysinline" in str(made.library._final_module)) == is_inlined
+
+
 def test_parts_below_two_wholes_are_in_both() -> None:
     """Wholes of one process share parts, and a part that two others call is there once."""
     town = make_town()
@@ -151,6 +252,52 @@ def test_tuples_that_are_made_in_compiled_code() -> None:
     assert rest.amounts.tolist() == [0, 2, 3]
     assert town.store.amounts.tolist() == [1, 2, 3]
     assert worth_of_rest(town, 2) == 0.5 + 3.0
+
+
+def test_a_whole_hands_its_arguments_on_without_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Policies are called for each decision with dozens of arrays, which whoever calls holds."""
+    written: list[str] = []
+    finalize = WholeLibrary.finalize
+
+    def noted(self: WholeLibrary) -> None:
+        written.append(str(self._final_module))
+        finalize(self)
+
+    monkeypatch.setattr(WholeLibrary, "finalize", noted)
+    whole = make_whole(taken_out.py_func, **NO_C)
+    town = make_town()
+    assert whole(town, 1).amounts.tolist() == [1, 0, 3]
+    (entry,) = written
+    assert "NRT_decref" in entry, "what Python calls it through holds them meanwhile"
+    assert "NRT_incref" not in entry
+
+
+@pytest.fixture
+def counted_allocations() -> Iterator[None]:
+    """Lets Numba count what it allocates and frees."""
+    _nrt_python.memsys_enable_stats()
+    yield
+    _nrt_python.memsys_disable_stats()
+
+
+@pytest.mark.usefixtures("counted_allocations")
+def test_what_is_returned_is_held_once() -> None:
+    """Arrays of the arguments and new ones are neither lost nor kept for ever."""
+    town = make_town()
+    taken_out(town, 0)
+    before = (*map(sys.getrefcount, town.store), _allocations())
+    kept = [taken_out(town, 0) for _ in range(10)]
+    assert all(one.prices.tolist() == [0.5, 1.5, 2.5] for one in kept)
+    assert all(one.amounts.tolist() == [0, 2, 3] for one in kept)
+    assert _allocations() == before[-1] + 10
+    del kept
+    assert (*map(sys.getrefcount, town.store), _allocations()) == before
+
+
+def _allocations() -> int:
+    """How many arrays there are that compiled code has made."""
+    stats = rtsys.get_allocation_stats()
+    return int(stats.alloc - stats.free)
 
 
 @jit_call

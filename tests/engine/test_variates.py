@@ -77,7 +77,7 @@ def test_empirical_variates_are_the_values_as_often_as_they_were_measured() -> N
         empirical([])
 
 
-def test_a_truncated_log_normal_law() -> None:
+def test_a_truncated_log_normal_distribution() -> None:
     distribution = log_normal(1.2, 0.5, 2.0, 1.0, 4.0)
     whole = stats.lognorm(1.2, 0.5, 2.0)
     values = draw_all(make_distributions([distribution]), 0, MIDDLES)
@@ -99,7 +99,7 @@ def test_a_constant_is_always_the_same() -> None:
     )
 
 
-def test_a_truncated_exponential_law_has_its_mean() -> None:
+def test_a_truncated_exponential_distribution_has_its_mean() -> None:
     distribution = exponential(2.0)._replace(least=1.0, most=3.0)
     assert mean(distribution) == pytest.approx(
         draw_all(make_distributions([distribution]), 0, MIDDLES).mean(), rel=1e-6

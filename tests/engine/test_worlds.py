@@ -34,7 +34,7 @@ def a_state(length: int, rate: float = 2.5) -> Outside:
 @jit_uncounted
 def grow(layout, rows, sums):
     for run in range(len(rows)):
-        world = world_at(layout, rows, run)
+        world = world_at(layout, rows[run].ctypes.data)
         world.inside.heights[0, 1] += world.rate * world.inside.count
         sums[run] = world.inside.heights.sum() + world.constants.sum() + world.flags.sum()
 

@@ -261,6 +261,7 @@ def test_the_studies_of_the_catalogue():
         "clusters/ligo-20",
         "clusters/ligo-32",
         "clusters/ligo-64",
+        "clusters/ligo-two-clusters",
         "faas/edge-energy",
         "tiers/rubis-hour",
         "vm/azure-like-10k",

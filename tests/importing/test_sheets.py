@@ -1,11 +1,13 @@
 """Files of any form become the same sheet of texts, and lines that are no rows are named."""
 
+import bz2
 import gzip
 import json
+import lzma
 
 import pytest
 
-from cloudarena.base.errors import CloudarenaError
+from cloudarena.base.errors import CloudarenaError, TraceError
 from cloudarena.importing.mapping import parse_map, propose
 from cloudarena.importing.sheet import read_sheet
 
@@ -36,6 +38,10 @@ def test_other_forms_of_the_same_table(tmp_path):
     (tmp_path / "lines.json").write_text("\n".join(map(json.dumps, records)))
     with gzip.open(tmp_path / "vms.csv.gz", "wt") as file:
         file.write(table(","))
+    (tmp_path / "vms.csv.bz2").write_bytes(bz2.compress(table(",").encode()))
+    (tmp_path / "packed").write_bytes(lzma.compress(table(",").encode()))
+    with pa.CompressedOutputStream(str(tmp_path / "vms.csv.zst"), "zstd") as file:
+        file.write(table(",").encode())
     (tmp_path / "utf16.csv").write_text(table(","), encoding="utf-16")
     drawn = "+--+--+--+\n" + "".join(f"| {' | '.join(row)} |\n" for row in (NAMES, *ROWS))
     (tmp_path / "drawn.txt").write_text(drawn + "+--+--+--+\n")
@@ -44,6 +50,21 @@ def test_other_forms_of_the_same_table(tmp_path):
         sheet = read_sheet(path)
         assert sheet.texts("vcpus") == ["2", "4"], path
         assert propose(sheet).kind == "vm", path
+
+
+def test_packed_files_that_are_cut_short_are_one_line(tmp_path):
+    import pyarrow as pa
+
+    text = "".join(f"{k},{k * k}\n" for k in range(5000)).encode()
+    with pa.CompressedOutputStream(str(tmp_path / "a.zst"), "zstd") as file:
+        file.write(text)
+    (tmp_path / "a.bz2").write_bytes(bz2.compress(text))
+    (tmp_path / "a.xz").write_bytes(lzma.compress(text))
+    (tmp_path / "a.gz").write_bytes(gzip.compress(text))
+    for path in sorted(tmp_path.iterdir()):
+        path.write_bytes(path.read_bytes()[:-100])
+        with pytest.raises(TraceError, match=rf"{path.name}: cannot be read"):
+            read_sheet(path)
 
 
 def test_lines_that_are_no_rows_are_named(tmp_path):

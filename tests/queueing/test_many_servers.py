@@ -79,7 +79,7 @@ def test_one_server_is_mm1_and_overload_is_infinite():
 
 @pytest.mark.parametrize(("servers", "room"), [(1, 1), (1, 6), (2, 2), (3, 4), (4, 20), (7, 12)])
 @pytest.mark.parametrize("load", [0.1, 0.7, 1.0, 1.00001, 1.8, 5.0])
-def test_mmck_is_the_stationary_law_of_its_markov_chain(servers, room, load):
+def test_mmck_is_the_stationary_distribution_of_its_markov_chain(servers, room, load):
     service = 2.0
     arrival = load * servers * service
     distribution = reference.birth_death(arrival, service, servers, room)

@@ -29,7 +29,7 @@ def test_a_tandem_is_a_sum_of_queues():
     assert network.in_system == pytest.approx(2 * times, rel=1e-12)
 
 
-def test_product_form_is_the_stationary_law_of_the_markov_chain():
+def test_product_form_is_the_stationary_distribution_of_the_markov_chain():
     # Two stations with feedback, cut off at 40 requests each, which at these loads never happens.
     external, routing = np.array([0.5, 0.3]), np.array([[0.1, 0.4], [0.3, 0.0]])
     service, most = np.array([2.0, 1.6]), 40

@@ -94,7 +94,7 @@ def test_nothing_arrives():
 
 @pytest.mark.parametrize("room", [1, 2, 5, 30])
 @pytest.mark.parametrize("load", [0.2, 0.9, 1.0, 1.000001, 1.5, 6.0])
-def test_mm1c_is_the_stationary_law_of_its_markov_chain(load, room):
+def test_mm1c_is_the_stationary_distribution_of_its_markov_chain(load, room):
     distribution = reference.birth_death(3 * load, 3, 1, room)
     queue = mm1c(3 * load, 3, room)
     number = distribution @ np.arange(room + 1)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from benchmarks import thesis as tables
 
+from cloudarena.base.statistics import Estimate
 from cloudarena.reproduce import (
     NAMES,
     azure_rows,
@@ -23,7 +24,7 @@ from cloudarena.reproduce import (
     theory,
     thesis,
 )
-from cloudarena.reproduce.entry import Settings, claimed, exact, measured, number, shown
+from cloudarena.reproduce.entry import Settings, claimed, exact, measured, number, rival, shown
 
 DATA = {"rlscheduler", "deepjs", "lets-wait-awhile", "spane", "fgd"}
 
@@ -37,6 +38,13 @@ def test_verdicts():
     assert exact("a", 1.0, 1.02, 0.01).verdict == "differs"
     assert measured("a", 3.0, number(2.0)).verdict == "differs"
     assert claimed("a", "above 0", number(2.0), True).verdict == "agrees"
+    near, far = Estimate(2.0, 1.0, 3.0), Estimate(2.0, 1.5, 2.5)
+    assert rival("a", 3.0, near).verdict == "agrees"
+    assert rival("a", 3.0, far).verdict == "better"
+    assert rival("a", 3.0, far, lower=False).verdict == "worse"
+    assert rival("a", 1.0, far).verdict == "worse"
+    assert rival("a", 1.0, far, lower=False).verdict == "better"
+    assert rival("a", 2.0, number(2.0)).verdict == "agrees"
     assert [shown(value) for value in (None, "x", 1234.5, 0.01234, 3.0, float("nan"))] == [
         "", "x", "1,234.50", "0.01234", "3", "\N{EN DASH}",
     ]  # fmt: skip

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from cloudarena.engine.gpu_scores import KINDS, Nodes, Pods, Rule, Typical, fragment
+from cloudarena.engine.gpu_tuned import FEATURES, tuned_score
 from cloudarena.reproduce import entry_of, fgd
 from cloudarena.reproduce.entry import Settings
 from cloudarena.reproduce.gpu_cluster import fits, fragments, place_all
 
 ANY = 0b11
-NO_WEIGHTS = np.zeros((3, 7))
+NO_WEIGHTS = np.zeros((3, FEATURES))
 
 
 def column(*values):
@@ -106,6 +107,55 @@ def test_clustering_keeps_kinds_apart():
     pods = pods_of((1000, 1, 300, ANY), (1000, 1, 1000, ANY))
     place(nodes, pods, [0, 1, 0, 1], Rule.CLUSTERING)
     assert nodes.gpu[:, :2].tolist() == [[400, 1000], [0, 0]]
+
+
+def tuned(nodes, pod, typical, **weights):
+    """The tuned score of the first node, with weights of a class of pods by feature."""
+    table = np.zeros((3, FEATURES))
+    for name, value in weights.items():
+        table[int(name[1]), int(name[3:])] = value
+    before = nodes.gpu.copy()
+    found = tuned_score(nodes, pods_of(pod), typical, 0, 0, table)
+    assert (nodes.gpu == before).all()
+    return found
+
+
+def test_the_tuned_score_without_weights_is_by_how_much_fragments_shrink():
+    """A share of 0.6 fills a device that no whole GPU fits, or breaks one that is whole."""
+    typical = typical_of((1000, 1, 1000, ANY, 1.0))
+    half = nodes_of([[1000, 600]])
+    assert tuned(half, (1000, 1, 600, ANY), typical) == (0.6, 1)
+    assert tuned(half, (1000, 1, 700, ANY), typical) == (-0.3, 0)  # 0.6, then 0.3 + 0.6
+
+
+# A device of 700 of a node with 1000 CPU left takes 600: 300 + 100 are idle, 0.4 of a GPU.
+ONE_SHARE = {
+    0: 1 / 128, 1: 0.05, 2: 999_999 / 1_048_576, 3: 0.0, 4: 0.05 / 128, 5: 0.25, 6: 0.0,
+    7: (0.4 - 1 / 8) / 8, 8: 0.0, 9: (0.4 - 1 / 4) / 8, 10: 0.0, 11: 1.0, 12: 0.0, 17: -1.0,
+    18: 0.0, 21: 0.0,
+}  # fmt: skip
+# The second of two whole GPUs is left, with 48 cores of 64.
+ONE_WHOLE = {
+    0: 0.375, 1: 0.125, 3: 0.125, 4: 0.375 / 8, 5: 0.25, 6: 1.0, 7: 0.0, 8: 5 / 16, 9: 0.0,
+    10: 0.0, 11: 0.0,
+}  # fmt: skip
+
+
+def test_the_features_of_the_tuned_score():
+    typical = typical_of((1000, 1, 1000, ANY, 1.0))
+    node, pod = nodes_of([[300, 700]]), (63_000, 1, 600, ANY)
+    for k, value in ONE_SHARE.items():
+        score, device = tuned(node, pod, typical, **{f"c1f{k}": 1.0})
+        assert (score, device) == (pytest.approx(0.6 - value, abs=1e-8), 1), k
+        assert tuned(node, pod, typical, **{f"c2f{k}": 1.0}) == (0.6, 1)
+    for k, value in ONE_WHOLE.items():
+        score, _ = tuned(nodes_of([[1000, 1000]]), (16_000, 1, 1000, ANY), typical,
+                         **{f"c2f{k}": 1.0})  # fmt: skip
+        assert score == pytest.approx(-value, abs=1e-8), k
+    score, _ = tuned(nodes_of([[1000]]), (1000, 1, 250, ANY), typical, c1f21=1.0, c1f18=0.5)
+    assert score == pytest.approx(-0.75 - 1.0 - 0.5)  # a whole one is begun, 0.75 is left of it
+    score, _ = tuned(nodes_of([[400]]), (64_000, 0, 0, ANY), typical, c0f1=1.0)
+    assert score == pytest.approx(-0.05)
 
 
 def test_models_of_a_pod():

@@ -4,6 +4,8 @@ import pytest
 
 import cloudarena
 from cloudarena.scenarios import kinds
+from tests.scenarios.faas.cases import function, scenario
+from tests.scenarios.workflow.clusters import HOUR_OPERATIONS, flow, fn, play, server, toy
 
 HOURS = {"ticks": 4, "tick_seconds": 3600.0}
 VMS = [
@@ -92,6 +94,65 @@ def test_clusters_and_workflow():
     assert clusters["cost_usd"] == pytest.approx(vms * clusters["makespan_s"] / 3600 * 0.096)
     workflow = cloudarena.simulate("workflow/toy").metrics
     assert workflow["cost_usd"] == workflow["rent_usd"]
+
+
+def test_workflow_servers_are_paid_for_by_the_hour_that_is_begun():
+    # An hour and a thousandth of a second on one server, three seconds in one hour on another.
+    scenario = toy(
+        flow(fn(HOUR_OPERATIONS + 1), fn(1000)),
+        flow(fn(2000), arrival=50),
+        servers=[server("a"), server("b")],
+    )
+    assert play(scenario, 0, 1, 1).metrics["cost_usd"] == (2 + 1) * 1.5
+    # On one server of eight cores all three are done in the two hours of the first.
+    assert play(scenario, 0, 0, 0).metrics["cost_usd"] == 2 * 1.5
+
+
+def test_faas_all_that_is_paid_for():
+    # One NUC has f's replica, and answers in half a second each second; nothing has room for g. Of
+    # 20 s the first 10 are warm-up. The Pi, which is rented, has nothing to do.
+    linear = {"model": "linear", "network_w": 0.0}
+    spec = scenario(
+        function(0.5, start_s=8.0, image={"memory_mb": 500.0}),
+        function(0.5, 0.2, name="g", image={"memory_mb": 1e6}),
+        duration_s=20,
+        warmup_s=10,
+        devices={"types": {"nuc": 1, "rpi4": 1}},
+        power={
+            "devices": {
+                "nuc": {**linear, "idle_w": 6.0, "cpu_w": 28.0},
+                "rpi4": {**linear, "idle_w": 2.0, "cpu_w": 4.0},
+            }
+        },
+        carbon={"g_per_kwh": 360.0},
+        prices={
+            "kwh_usd": 3600.0,
+            "request_usd": 0.01,
+            "gb_second_usd": 0.02,
+            "device_hour_usd": {"rpi4": 36.0},
+            "device_hours": "all",
+            "carbon_tonne_usd": 1e6,
+            "unserved_usd": 7.0,
+        },
+    )
+    metrics = cloudarena.simulate(spec, "first-fit").metrics
+    assert (metrics["requests"], metrics["completed"]) == (10 + 2, 10)
+    joules = 10 * 6 + 10 * 0.5 * 28 / 4
+    assert metrics["energy_wh"] * 3600 == pytest.approx(joules + 10 * 2)
+    parts = {
+        "energy of the NUC": joules / 1000,
+        "requests": 10 * 0.01,
+        "memory": 10 * 0.5 * 0.02,
+        "the Pi": 10 * 0.01,
+        "carbon": (joules + 20) / 1e4,
+        "g": 2 * 7,
+    }
+    assert metrics["cost_usd"] == pytest.approx(sum(parts.values()))
+    used = spec.model_dump(exclude_unset=True)
+    used["prices"]["device_hours"] = "used"
+    rent = parts["the Pi"]
+    found = cloudarena.simulate(used, "first-fit").metrics["cost_usd"]
+    assert found == pytest.approx(metrics["cost_usd"] - rent)
 
 
 def test_faas_devices_are_paid_for_while_they_hold_a_replica():

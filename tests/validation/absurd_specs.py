@@ -77,7 +77,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     base = cloudarena.load(name)
     if base.model_dump().get("workload", {}).get("source") != "inline":
-        base = cloudarena.load(name, SMALLER.get(base.kind.name, base.kind.small))
+        smaller = dict(SMALLER.get(base.kind.name, base.kind.small))
+        if getattr(base, "clusters", ()):
+            del smaller["vms"]  # the sum of those of virtual clusters
+        base = cloudarena.load(name, smaller)
     data = base.model_dump(mode="json")
     cloudarena.simulate(data, seed=0)  # compiles
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
+from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError
 from cloudarena.base.files import UNREADABLE
+
+PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+"""How packed files begin."""
 
 
 def read_bytes(path: Path) -> bytes:
@@ -18,10 +24,25 @@ def read_bytes(path: Path) -> bytes:
     if not path.exists():
         raise TraceError(f"{path}: does not exist")
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-            return file.read()
-    except UNREADABLE as error:
+        with _opened(path) as file:
+            data: bytes = file.read()
+            return data
+    except (*UNREADABLE, lzma.LZMAError) as error:
         raise TraceError(f"{path}: cannot be read: {error}") from None
+
+
+def _opened(path: Path) -> Any:
+    """A file that unpacks what is read, if it is named or begins as a packed one."""
+    with path.open("rb") as file:
+        begin = file.read(5)
+    how = next((how for magic, how in PACKED.items() if begin.startswith(magic)), "")
+    if path.suffix == ".gz" or how == "gzip":
+        return gzip.open(path, "rb")
+    if how == "bz2":
+        return bz2.open(path, "rb")
+    if how == "xz":
+        return lzma.open(path, "rb")
+    return pa.input_stream(str(path), compression="zstd") if how else path.open("rb")
 
 
 def decoded(data: bytes) -> str:

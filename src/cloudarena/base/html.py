@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
+
+from cloudarena.base.measures import AtLeast
 
 
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], words: str = "") -> str:
@@ -14,3 +17,13 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], words: str =
     )
     below = f"<p>{escape(words)}</p>" if words else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def number_text(value: float, half_width: float = 0.0) -> str:
+    """A number with half of its interval; a dash where there is none, > before a lower bound."""
+    if math.isnan(value):
+        return "\N{EN DASH}"
+    if isinstance(value, AtLeast):
+        return f"> {value:,.6g}"
+    has_width = math.isfinite(half_width) and half_width > 0
+    return f"{value:,.5g} ± {half_width:.2g}" if has_width else f"{value:,.6g}"

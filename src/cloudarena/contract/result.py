@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from cloudarena.base.errors import CloudarenaError, check_choice, nearest
-from cloudarena.base.html import html_table
+from cloudarena.base.html import html_table, number_text
 from cloudarena.base.measures import AtLeast
 from cloudarena.base.results import SPEC, Contents, needed, number_or_null
 from cloudarena.base.series import history_of_the_whole, resampled
@@ -101,7 +101,7 @@ class Result(Saved):
 
     def _repr_html_(self) -> str:
         """A table of the metrics, for notebooks."""
-        rows = [[name, f"{value:,.6g}"] for name, value in self.metrics.items()]
+        rows = [[name, number_text(value)] for name, value in self.metrics.items()]
         title = f"{self.scenario} under {self.policy}, seed {self.seed}"
         return html_table(["metric", "value"], rows, title)
 

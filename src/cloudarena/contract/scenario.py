@@ -38,6 +38,12 @@ class MachineGroup(NamedTuple):
     """The key of all that is said of them, to be left out if there are none; empty if their
     number may be 0."""
 
+    @classmethod
+    def listed(cls, index: int, name: str, number: int, hourly_usd: float) -> MachineGroup:
+        """The machines of an entry of the list ``machines``."""
+        entry = f"machines[{index}]"
+        return cls(name, f"{entry}.count", number, hourly_usd, entry=entry)
+
 
 class Scenario(Spec):
     """What a user writes, as far as all kinds share it; a kind's ``spec.py`` adds the rest.

@@ -18,17 +18,11 @@ from cloudarena.engine.compiled import jit
 
 WHOLE = 1000
 """A whole GPU."""
-LARGEST_CPU, LARGEST_GPU, LARGEST_MEMORY = 128_000.0, 8_000.0, 1_048_576.0
+LARGEST_CPU, LARGEST_GPU = 128_000.0, 8_000.0
 """The largest node, by which scores are normed."""
 KINDS = 10
 """Kinds of pods, by which GPUs are clustered: none, a share, one GPU, two, and so on."""
 NO_ROOM = -1e9
-FEATURES = (
-    "CPU left", "GPUs left", "memory left", "GPUs that are left whole", "CPU times GPUs left",
-    "GPUs of the node", "an untouched node",
-)  # fmt: skip
-"""What the tuned score looks at, of a node with the pod on it; sizes as shares of the largest."""
-POD_CLASSES = ("no GPU", "a share of a GPU", "whole GPUs")
 TYPICAL, STEP = 0.95, 10
 """The share of pods that typical requests are to cover, and by how many requests it is tried."""
 DIGITS = 9
@@ -49,7 +43,7 @@ class Rule(IntEnum):
     FGD_EXACT = 6
     """FGD's score without rounding."""
     TUNED = 7
-    """FGD's exact score less a weighted sum of ``FEATURES``, weights by the class of the pod."""
+    """Weights that were tuned by simulation: see ``engine.gpu_tuned``."""
 
 
 class Nodes(NamedTuple):
@@ -204,38 +198,13 @@ def clustering_score(nodes: Nodes, pods: Pods, node: int, pod: int, idle: int) -
 
 
 @jit
-def weighted(nodes: Nodes, pods: Pods, node: int, pod: int, idle: int, weights: Floats) -> float:
-    """The weighted sum of ``FEATURES`` of a node with a pod on it, for the pod's class."""
-    asked = pods.gpus[pod] * pods.milli[pod]
-    kind = 0 if asked == 0 else (1 if pods.milli[pod] < WHOLE else 2)
-    whole = 0
-    for device in range(nodes.gpus[node]):
-        whole += nodes.gpu[node, device] == WHOLE
-    cpu = (nodes.cpu[node] - pods.cpu[pod]) / LARGEST_CPU
-    gpu = (idle - asked) / LARGEST_GPU
-    memory = (nodes.memory[node] - pods.memory[pod]) / LARGEST_MEMORY
-    left = whole - (pods.gpus[pod] if kind == 2 else 0)
-    count = nodes.gpus[node]
-    features = (
-        cpu,
-        gpu,
-        memory,
-        left * WHOLE / LARGEST_GPU,
-        cpu * gpu,
-        count * WHOLE / LARGEST_GPU,
-        1.0 if idle == count * WHOLE else 0.0,
-    )
-    total = 0.0
-    for k in range(len(features)):
-        total += weights[kind, k] * features[k]
-    return total
-
-
-@jit
 def score_of(
-    nodes: Nodes, pods: Pods, typical: Typical, node: int, pod: int, rule: int, weights: Floats
+    nodes: Nodes, pods: Pods, typical: Typical, node: int, pod: int, rule: int
 ) -> tuple[float, int]:
-    """The score of a node that has room for a pod, and the device for a share of a GPU."""
+    """The score of a node that has room for a pod, and the device for a share of a GPU.
+
+    All rules but the tuned one.
+    """
     device = smallest_device(nodes, pods, node, pod) if pods.gpus[pod] > 0 else NEVER
     idle = 0
     for k in range(nodes.gpus[node]):
@@ -250,9 +219,6 @@ def score_of(
         return gradient(nodes, pods, typical, node, pod, False)
     if rule == Rule.FGD_EXACT:
         return gradient(nodes, pods, typical, node, pod, True)
-    if rule == Rule.TUNED:
-        score, device = gradient(nodes, pods, typical, node, pod, True)
-        return score - weighted(nodes, pods, node, pod, idle, weights), device
     if pods.gpus[pod] == 0 or rule == Rule.RANDOM:
         return 0.0, device
     if rule == Rule.PACKING:

@@ -20,13 +20,15 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba import _dynfunc
+from numba import _dynfunc, types
 from numba.core.codegen import CodeLibrary, JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, _LowerResult
 from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
+from numba.core.typing import signature
 
-from cloudarena.engine.references import holds_reference, passed
+from cloudarena.engine.references import holds_reference, is_lent, passed
 
 ENTRY, INNER = "cloudarena_whole", "cloudarena_part"
 """What the function that stands for a whole, and what it calls, are called in it."""
@@ -39,7 +41,7 @@ def make_part(function: Callable[..., Any], **options: Any) -> Any:
 
     It takes NamedTuples of arrays by reference.
     """
-    part = numba.njit(**options, **AS_PART)(function)
+    part = numba.njit(**{**AS_PART, **options})(function)
     template_for = part.get_call_template
 
     def by_reference(args: Any, kws: Any) -> Any:
@@ -187,11 +189,29 @@ class PartLowering(NativeLowering):
         return True
 
 
+class EntryLower(Lower):
+    """Makes the intermediate code of what stands for a whole, which hands its arguments on.
+
+    Whoever calls it holds them, so that it need not.
+    """
+
+    def incref(self, typ: Any, val: Any) -> None:
+        """Counts nothing."""
+
+    def decref(self, typ: Any, val: Any) -> None:
+        """Counts nothing."""
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class WholeLowering(NativeLowering):
     """Makes the machine code of a whole."""
 
     _name = "cloudarena_whole_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        """Makes the code of the function that calls the part."""
+        return EntryLower
 
     def run_pass(self, state: Any) -> bool:
         """Makes the code."""
@@ -246,8 +266,14 @@ class WholeCompiler(_Compiler):
     lowering = WholeLowering
 
     def _compile_core(self) -> Any:
+        """Takes tuples of arrays by reference where no array can be returned."""
+        flags, given = self.state.flags, self.state.args
+        counts = flags.nrt and not isinstance(self.state.return_type, types.Number)
+        if flags.no_cfunc_wrapper and not counts:
+            self.state.args = tuple(passed(kind) if is_lent(kind) else kind for kind in given)
         with _no_collection():
-            return super()._compile_core()
+            made = super()._compile_core()
+        return made._replace(signature=signature(made.signature.return_type, *given))
 
 
 @contextlib.contextmanager
@@ -262,5 +288,12 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-AS_PART: dict[str, Any] = {**NO_WRAPPERS, "pipeline_class": PartCompiler}
-"""Options of Numba that make a function a part of the compiled code that calls it."""
+AS_PART: dict[str, Any] = {
+    **NO_WRAPPERS,
+    "pipeline_class": PartCompiler,
+    "forceinline": False,
+}
+"""Options of Numba that make a function a part of the compiled code that calls it.
+
+What is not said to be inlined would be if its first caller is: Numba hands that option down.
+"""

@@ -6,19 +6,26 @@ most of the time of compiling. Here the caller stands for the tuple with the add
 lies, and a field is read from there when it is used. The code of functions is written, and reads,
 as before. A tuple never changes, so neither side can tell the difference.
 
+The address is one of bytes, and the names of functions have a hash of the tuple's type. With
+the type itself, which lists all arrays wherever it stands, four fifths of the intermediate code
+were types.
+
 What a reference points to lies on the stack of the function that made it, so none is returned.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from hashlib import blake2b
 from typing import Any
 
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models, register_default
 from numba.core.imputils import impl_ret_borrowed, lower_cast, lower_getattr_generic
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr
+from numba.extending import NativeValue, infer_getattr, unbox
 
 
 class TupleReference(types.Type):
@@ -30,8 +37,14 @@ class TupleReference(types.Type):
 
     @property
     def key(self) -> Any:
-        """References are the same if their tuples are."""
-        return self.tuple_type
+        """References are the same if their tuples are, of which Numba keeps one of each type."""
+        return self.tuple_type._code
+
+    @property
+    def mangling_args(self) -> Any:
+        """What stands for the type in the names of functions."""
+        name = self.tuple_type.instance_class.__name__
+        return f"reference({name}, {blake2b(self.name.encode(), digest_size=8).hexdigest()})", ()
 
     def can_convert_from(self, context: Any, other: types.Type) -> Conversion | None:
         """A tuple of the same type."""
@@ -79,8 +92,7 @@ class _ReferenceModel(models.PrimitiveModel):
     """The address of a tuple."""
 
     def __init__(self, manager: Any, kind: TupleReference) -> None:
-        data = manager.lookup(kind.tuple_type).get_data_type()
-        super().__init__(manager, kind, data.as_pointer())
+        super().__init__(manager, kind, cgutils.voidptr_t)
 
 
 @infer_getattr
@@ -101,11 +113,22 @@ class _ReferenceAttributes(AttributeTemplate):
 def _read_field(context: Any, builder: Any, kind: TupleReference, value: Any, name: str) -> Any:
     index = position(kind, name)
     field = kind.tuple_type.types[index]
-    place = cgutils.gep_inbounds(builder, value, 0, index)
+    offset = cgutils.intp_t(offset_of(context, kind.tuple_type, index))
+    place = builder.gep(value, [offset], inbounds=True)
     if isinstance(field, types.BaseNamedTuple):
         return place
-    loaded = context.data_model_manager[field].load_from_data_pointer(builder, place)
-    return impl_ret_borrowed(context, builder, field, loaded)
+    model = context.data_model_manager[field]
+    place = builder.bitcast(place, model.get_data_type().as_pointer())
+    return impl_ret_borrowed(context, builder, field, model.load_from_data_pointer(builder, place))
+
+
+@cache
+def offset_of(context: Any, kind: types.BaseNamedTuple, index: int) -> int:
+    """The bytes from the beginning of a tuple to one of its fields."""
+    data = context.data_model_manager[kind].get_data_type()
+    if isinstance(kind, types.NamedUniTuple):  # fields of one type are kept as an array
+        return index * int(data.element.get_abi_size(context.target_data))
+    return int(data.get_element_offset(context.target_data, index))
 
 
 @lower_cast(types.BaseNamedTuple, TupleReference)
@@ -113,10 +136,59 @@ def _refer(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> An
     model = context.data_model_manager[toty.tuple_type]
     place = cgutils.alloca_once(builder, model.get_data_type())
     builder.store(model.as_data(builder, value), place)
-    return place
+    return builder.bitcast(place, cgutils.voidptr_t)
 
 
 @lower_cast(TupleReference, types.BaseNamedTuple)
 def _copy_out(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> Any:
     model = context.data_model_manager[toty]
-    return impl_ret_borrowed(context, builder, toty, model.load_from_data_pointer(builder, value))
+    place = builder.bitcast(value, model.get_data_type().as_pointer())
+    return impl_ret_borrowed(context, builder, toty, model.load_from_data_pointer(builder, place))
+
+
+def is_lent(kind: types.Type) -> bool:
+    """Whether a type is a NamedTuple of arrays and numbers, which Python can lend by reference."""
+    return has_arrays(kind) and all(map(_is_lendable, kind.types))
+
+
+def _is_lendable(field: types.Type) -> bool:
+    simple = isinstance(field, types.Array | types.Number | types.Boolean | types.NoneType)
+    return simple or (
+        isinstance(field, types.BaseNamedTuple) and all(map(_is_lendable, field.types))
+    )
+
+
+@unbox(TupleReference)
+def _lend(kind: TupleReference, value: Any, c: Any) -> NativeValue:
+    """Describes a tuple on the stack. Python holds its arrays during the call: none is counted."""
+    model = c.context.data_model_manager[kind.tuple_type]
+    place = cgutils.alloca_once(c.builder, model.get_data_type())
+    begin = c.builder.bitcast(place, cgutils.voidptr_t)
+    failed = _describe(kind.tuple_type, value, begin, c)
+    return NativeValue(begin, is_error=failed)
+
+
+def _describe(kind: types.BaseNamedTuple, value: Any, begin: Any, c: Any) -> Any:
+    """Describes a tuple from an address on; returns whether that failed."""
+    adapt = cgutils.get_or_insert_function(c.builder.module, ADAPT, "numba_adapt_ndarray")
+    failed: Any = cgutils.false_bit
+    for index, field in enumerate(kind.types):
+        offset = cgutils.intp_t(offset_of(c.context, kind, index))
+        place = c.builder.gep(begin, [offset], inbounds=True)
+        part = c.pyapi.tuple_getitem(value, index)
+        if isinstance(field, types.Array):
+            wrong = cgutils.is_not_null(c.builder, c.builder.call(adapt, (part, place)))
+        elif isinstance(field, types.BaseNamedTuple):
+            wrong = _describe(field, part, place, c)
+        else:
+            number = c.unbox(field, part)
+            model = c.context.data_model_manager[field]
+            place = c.builder.bitcast(place, model.get_data_type().as_pointer())
+            c.builder.store(model.as_data(c.builder, number.value), place)
+            wrong = number.is_error
+        failed = c.builder.or_(failed, wrong)
+    return failed
+
+
+ADAPT = ir.FunctionType(ir.IntType(32), [cgutils.voidptr_t, cgutils.voidptr_t])
+"""Numba's function that describes an array of Python's at an address."""

@@ -15,11 +15,12 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import jit_inline, jit_uncounted
+from cloudarena.engine.compiled import jit_uncounted
+from cloudarena.engine.references import TupleReference
 
 ALIGNMENT = 64
 """Bytes: each array begins at a multiple, a line of the cache."""
@@ -95,14 +96,16 @@ def bytes_of(typing: Any, layout: Any) -> Any:
 
 
 @intrinsic
-def load(typing: Any, layout: Any, address: Any) -> Any:
-    """The state that is described at an address."""
+def _world_at(typing: Any, layout: Any, address: Any) -> Any:
+    """The state that is described at an address, by reference."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = context.get_data_type(layout.world).as_pointer()
-        return context.unpack_value(builder, layout.world, builder.inttoptr(arguments[1], pointer))
+        return builder.inttoptr(arguments[1], cgutils.voidptr_t)
 
-    return layout.world(layout, types.int64), generate
+    return TupleReference(layout.world)(layout, types.int64), generate
+
+
+world_at: Any = _world_at
 
 
 @intrinsic
@@ -129,12 +132,6 @@ def row_bytes(layout: Any) -> int:
 def write_row(layout: Any, row: NDArray[np.int64], world: Any) -> None:
     """Describes a state in a row."""
     store(layout, row.ctypes.data, world)
-
-
-@jit_inline
-def world_at(layout: Any, rows: NDArray[np.int64], run: int) -> Any:
-    """The state of a run: of N runs, each described in a row."""
-    return load(layout, rows[run].ctypes.data)
 
 
 @jit_uncounted

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.base.html import html_table
+from cloudarena.base.html import html_table, number_text
 from cloudarena.base.limits import Limit
+from cloudarena.base.measures import AtLeast
 from cloudarena.base.names import UNSERVED
 from cloudarena.base.results import SPEC, Contents, needed
 from cloudarena.base.statistics import (
@@ -318,11 +319,17 @@ class Comparison(Saved):
         shown = [self.scenario.kind.metric[self.headline], *shown]
         shown = list({metric.name: metric for metric in shown}.values())
         rows = [
-            [one, *(_shown(self.estimate(one, metric.name)) for metric in shown)]
-            for one in self.policies
+            [one, *(self._shown(one, metric.name) for metric in shown)] for one in self.policies
         ]
         heads = ["policy", *(metric.name for metric in shown)]
         return html_table(heads, rows, self.conclusion())
+
+    def _shown(self, policy: str, metric: str) -> str:
+        """The mean of a metric under a policy, with half of its interval, or a lower bound."""
+        estimate = self.estimate(policy, metric)
+        if self.is_bounded(policy, metric):
+            return number_text(AtLeast(estimate.mean))
+        return number_text(estimate.mean, estimate.half_width)
 
     @property
     def plot(self) -> ComparisonPlots:
@@ -458,15 +465,6 @@ class Comparison(Saved):
         rows = self.values[UNSERVED]
         own = rows[self.policies.index(policy)]
         return any(bool((differences(own, row) > 0).all()) for row in rows)
-
-
-def _shown(estimate: Estimate) -> str:
-    """A mean and half of its interval."""
-    if math.isnan(estimate.mean):
-        return "-"
-    half = estimate.half_width
-    has_width = math.isfinite(half) and half > 0
-    return f"{estimate.mean:,.5g} ± {half:.2g}" if has_width else f"{estimate.mean:,.5g}"
 
 
 def _merged(values: NDArray[np.float64]) -> NDArray[np.float64]:

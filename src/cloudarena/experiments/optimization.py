@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.base.html import html_table
+from cloudarena.base.html import html_table, number_text
 from cloudarena.base.names import UNSERVED
 from cloudarena.base.records import pack, unpack
 from cloudarena.base.results import SPEC, Contents, needed
@@ -21,6 +21,7 @@ from cloudarena.contract.own_metrics import described, restored
 from cloudarena.experiments.conclusion import plain_estimate, share_text
 from cloudarena.experiments.designs import design_text
 from cloudarena.experiments.input_uncertainty import InputUncertainty
+from cloudarena.experiments.limit_words import digits, kept_words
 from cloudarena.experiments.macro import MacroComparison
 from cloudarena.experiments.prices import is_unpriced, unpriced_text
 from cloudarena.experiments.simulate import simulate
@@ -29,7 +30,6 @@ from cloudarena.experiments.tried import Importance, Tried, importances
 from cloudarena.optimizers import Problem, Selection
 from cloudarena.optimizers.ordinal.alignment import NOTHING
 from cloudarena.optimizers.risk import split_risk
-from cloudarena.optimizers.selection import Feasibility
 from cloudarena.version import __version__
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class RiskFigures(NamedTuple):
         for name, (value, low, high) in zip(self.names, self.estimates.tolist(), strict=True):
             ends = f"{_end(low, 'no least end')} to {_end(high, 'no end')}"
             statistic = split_risk(name)[1].words()
-            parts.append(f"{name}, {statistic}, is {_digits(value)} ({ends}, {confidence:g})")
+            parts.append(f"{name}, {statistic}, is {digits(value)} ({ends}, {confidence:g})")
         batches = (
             f" Methods compare, and claim, means over batches of {self.batch} runs."
             if self.batch > 1
@@ -306,7 +306,11 @@ class Optimization(Saved):
         sign = self.selection.objectives[0].sign
         known.sort(key=lambda row: (not row["chosen"], sign * row[names[0]]))
         rows = [
-            ["★" if row["chosen"] else "", row["text"], *(f"{row[name]:,.6g}" for name in names)]
+            [
+                "★" if row["chosen"] else "",
+                row["text"],
+                *(number_text(row[name], _half_width(row, name)) for name in names),
+            ]
             for row in known[:SHOWN_DESIGNS]
         ]
         return html_table(["", "design", *names], rows, self.conclusion())
@@ -387,7 +391,7 @@ class Optimization(Saved):
             return ""
         row = selection.row(selection.best)
         level = f"{selection.confidence:g}"
-        words = _kept_words(kept, row, level)
+        words = kept_words(kept, row, level)
         if kept.sure is None:
             return f"{words} No design is sure ({level}) to keep all limits."
         if kept.sure == selection.best:
@@ -401,8 +405,8 @@ class Optimization(Saved):
         share = f", {abs(other - mine) / abs(mine):.2g} of it away" if mine else ""
         return (
             f"{words} The best that surely ({level}) keeps all limits is "
-            f"{design_text(self.problem.design(kept.sure))}, with {name} {_digits(other)} instead "
-            f"of {_digits(mine)}{share}."
+            f"{design_text(self.problem.design(kept.sure))}, with {name} {digits(other)} instead "
+            f"of {digits(mine)}{share}."
         )
 
     def at_most(self) -> str:
@@ -432,8 +436,8 @@ class Optimization(Saved):
             means = selection.front.mean[:, k] * objective.sign
             best, worst = (means.min() * objective.sign, means.max() * objective.sign)
             parts.append(
-                f"{objective.name} {_digits(selection.estimates.mean[row, k])} "
-                f"(on the front from {_digits(best)}, the best, to {_digits(worst)})"
+                f"{objective.name} {digits(selection.estimates.mean[row, k])} "
+                f"(on the front from {digits(best)}, the best, to {digits(worst)})"
             )
         return f"It trades one objective for another: {', '.join(parts)}."
 
@@ -462,27 +466,10 @@ class Optimization(Saved):
 
 def _end(value: float, words: str) -> str:
     """The end of an interval; so few runs may tell none."""
-    return _digits(value) if math.isfinite(value) else words
+    return digits(value) if math.isfinite(value) else words
 
 
-def _digits(value: float) -> str:
-    """Four digits, or all before the point: ``0.1234``, ``170,832``."""
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
-
-
-def _kept_words(kept: Feasibility, row: int, level: str) -> str:
-    """Which limits a design keeps surely, which it may break, and which it breaks."""
-    sure: list[str] = []
-    others: list[str] = []
-    for k, limit in enumerate(kept.limits):
-        mean, low, high = (
-            _digits(one[row, k]) for one in (kept.metrics.mean, kept.metrics.low, kept.metrics.high)
-        )
-        if kept.surely[row, k]:
-            sure.append(f"{limit} ({mean})")
-            continue
-        best = kept.metrics.low[row, k] if limit.sign > 0.0 else kept.metrics.high[row, k]
-        verb = "may break" if bool(limit.holds(best)) else "breaks"
-        others.append(f"It {verb} {limit}: {mean}, {low} to {high} ({level}).")
-    first = [f"It surely ({level}) keeps {' and '.join(sure)}."] if sure else []
-    return " ".join([*first, *others])
+def _half_width(row: dict[str, Any], name: str) -> float:
+    """Half of an interval of a row of the table; 0 where so few runs tell none."""
+    low, high = row[f"low_{name}"], row[f"high_{name}"]
+    return 0.0 if low is None or high is None else float(high - low) / 2

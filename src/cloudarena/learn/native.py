@@ -206,7 +206,7 @@ def compiled_look(run: type[KernelRun[Any]], candidates: Candidates, earnings: E
     ) -> None:
         for k in range(len(which)):
             one = which[k]
-            world = world_at(layout, rows, one)
+            world = world_at(layout, rows[one].ctypes.data)
             if status[one] == DECIDE:
                 counts[one] = of_candidates(world, features[one], context[one], actions[one])
             else:
@@ -249,7 +249,7 @@ def compiled_step(run: type[KernelRun[Any]], candidates: Candidates, earnings: E
             rewards[one] = 0.0
             if status[one] == ENDED:
                 continue
-            world = world_at(layout, rows, one)
+            world = world_at(layout, rows[one].ctypes.data)
             status[one] = take(world, actions[one, choices[one]])
             if status[one] != DECIDE and status[one] != ENDED:
                 waiting += 1

@@ -58,11 +58,19 @@ class Feasibility(NamedTuple):
     """Whether the whole interval of a metric keeps its limit.
 
     Intervals rest on new replications alone and hold for all these designs at once, so with the
-    probability ``confidence`` nothing is called sure that is not. No other number is stated: where
-    a limit is broken by so little that nobody can see it, one less a p-value is a half on average,
-    and not 0."""
+    probability ``confidence`` nothing is called sure that is not, but for what has not been seen
+    (``budget/kept.py``)."""
+    probability: Floats  # (designs, limits)
+    """The probability that each limit is kept; NaN where nobody can tell.
+
+    It is right on average over limits that are as near as it seems, and not for each: where one is
+    broken by so little that nobody can see it, it is a half on average, and not 0."""
     sure: int | None
     """The best design that surely keeps all limits; None if none does."""
+
+    def all_kept(self, index: int) -> float:
+        """The probability, at least, that a design keeps all limits; NaN if nobody can tell."""
+        return max(1.0 - float((1.0 - self.probability[index]).sum()), 0.0)
 
     def plain(self, index: int) -> list[dict[str, Any]]:
         """The limits of one of the designs as plain values for JSON."""
@@ -72,6 +80,7 @@ class Feasibility(NamedTuple):
                 "mean": _plain(self.metrics.mean[index, k]),
                 "low": _plain(self.metrics.low[index, k]),
                 "high": _plain(self.metrics.high[index, k]),
+                "probability": _plain(self.probability[index, k]),
                 "surely": bool(self.surely[index, k]),
             }
             for k, limit in enumerate(self.limits)
@@ -134,7 +143,13 @@ class Selection:
         """Plain values for JSON."""
         index = self.row(self.best)
         kept = self.feasibility
-        limits = {} if kept is None else {"limits": kept.plain(index), "surely_feasible": kept.sure}
+        limits: dict[str, Any] = {}
+        if kept is not None:
+            limits = {
+                "limits": kept.plain(index),
+                "feasible_probability": _plain(kept.all_kept(index)),
+                "surely_feasible": kept.sure,
+            }
         return {
             "method": self.method,
             "designs": self.designs,

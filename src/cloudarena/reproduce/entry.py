@@ -13,7 +13,7 @@ from cloudarena.base.statistics import CONFIDENCE, Estimate, interval
 AGREES, DIFFERS, OURS_ONLY = "agrees", "differs", "ours only"
 BETTER, WORSE = "better", "worse"
 """Verdicts: what was published is within our interval; it is not; nothing was published; ours is
-better or worse than the published one."""
+better or worse than the published one, which is outside of our interval."""
 
 
 class Row(NamedTuple):
@@ -83,6 +83,17 @@ def measured(cell: str, published: float, ours: Estimate, leeway: float = 0.0) -
 def claimed(cell: str, claim: str, ours: Estimate, holds: bool) -> Row:
     """A row of a claim in words, and whether our number bears it out."""
     return Row(cell, claim, *ours, AGREES if holds else DIFFERS)
+
+
+def rival(cell: str, published: float, ours: Estimate, lower: bool = True) -> Row:
+    """A row of a policy of ours beside a published one; lower is better, or else higher.
+
+    It is better or worse only where the interval excludes the published number: else they agree.
+    """
+    if ours.low <= published <= ours.high:
+        return Row(cell, published, *ours, AGREES)
+    is_better = (ours.mean < published) == lower
+    return Row(cell, published, *ours, BETTER if is_better else WORSE)
 
 
 def control(cell: str, ours: Estimate) -> Row:

@@ -23,9 +23,9 @@ from cloudarena.engine.gpu_scores import (
     Typical,
     fragment,
     kind_of,
-    score_of,
     take,
 )
+from cloudarena.engine.gpu_tuned import any_score
 
 
 @jit
@@ -84,7 +84,7 @@ def place_all(
                 scored[pod, node] = step
                 scores[pod, node] = NO_ROOM
                 if fits(nodes, pods, node, pod):
-                    score, device = score_of(nodes, pods, typical, node, pod, rule, weights)
+                    score, device = any_score(nodes, pods, typical, node, pod, rule, weights)
                     scores[pod, node], devices[pod, node] = score, device
             score = scores[pod, node]
             if score == NO_ROOM:

@@ -16,7 +16,8 @@ $ cloudarena reproduce {words}--out docs/reproduce.md
 ```
 
 A verdict says whether what was published lies within our interval (*agrees*, *differs*), whether a
-policy of ours is better or worse than a published one, or that nothing was published (*ours only*).
+policy of ours is better or worse than a published one beyond that interval (within it, the two
+agree), or that nothing was published (*ours only*).
 `--json` prints the same as JSON, `--full` takes all replications, and `cloudarena reproduce NAME`
 runs one entry.
 """

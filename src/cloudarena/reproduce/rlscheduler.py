@@ -22,7 +22,6 @@ from cloudarena.reproduce.batch_logs import (
 )
 from cloudarena.reproduce.entry import (
     BETTER,
-    WORSE,
     Entry,
     Findings,
     Row,
@@ -31,6 +30,7 @@ from cloudarena.reproduce.entry import (
     exact,
     find,
     number,
+    rival,
 )
 from cloudarena.scenarios.jobs import WindowRuns
 
@@ -104,9 +104,8 @@ def _run(settings: Settings) -> Findings:
         best = min(rules, key=rules.__getitem__)
         published = NETWORK[key]
         for name, ours in ((best, rules[best]), (LEARNED, float(means[-1]))):
-            verdict = BETTER if ours < published else WORSE
             what = f"{cell}: RLScheduler's network, ours {name}"
-            network.append(Row(what, published, *number(ours), verdict))
+            network.append(rival(what, published, number(ours)))
         beaten += bool(means[-1] < min(published, rules[best]))
     windows = _random_windows(folder, WINDOWS if settings.full else QUICK_WINDOWS)
     ahead = sum(row.high < 1.0 for row in windows)

@@ -9,14 +9,22 @@ def fixed(value):
 
 
 def clusters(batches, seconds=(1, 1), memory_mb=(1, 1), **keys):
-    """Classes a, b, ... with fixed task times and memory; batches are (time, tasks)."""
+    """Classes a, b, ... with fixed task times and memory; batches are (time, tasks).
+
+    ``clusters`` are virtual ones, VMs by name, and ``cluster_of`` has that of each class.
+    """
+    groups = keys.pop("clusters", {})
+    whose = keys.pop("cluster_of", [""] * len(seconds))
+    if groups:
+        keys["clusters"] = [{"name": name, "vms": vms} for name, vms in groups.items()]
+    else:
+        keys.setdefault("vms", 4)
     return ClustersScenario.parse(
         {
             "scenario": "clusters",
-            "vms": 4,
             "classes": [
-                {"name": name, "seconds": fixed(p), "memory_mb": fixed(d)}
-                for name, p, d in zip("abcdefg", seconds, memory_mb, strict=False)
+                {"name": name, "seconds": fixed(p), "memory_mb": fixed(d), "cluster": cluster}
+                for name, p, d, cluster in zip("abcdefg", seconds, memory_mb, whose, strict=False)
             ],
             "workload": {
                 "source": "inline",

@@ -20,7 +20,9 @@ class Run:
         self.arrived = 0  # batches
         self.left = [list(row) for row in self.tasks]  # tasks
         self.finish = [[None] * self.classes for _ in self.tasks]
-        self.memory_seconds = self.task_seconds = self.busy_seconds = Fraction(0)
+        self.memory_of, self.tasks_of, self.busy_of = (
+            [Fraction(0)] * self.classes for _ in range(3)
+        )
         self.stages = []
 
     def play(self, plans):
@@ -83,14 +85,14 @@ class Run:
                 events.append(self.now + self.left[b][c] * self.seconds[b][c] / shares[c])
         until = min(events)
         step = until - self.now
-        waiting = sum((n for row in self.left[: self.arrived] for n in row), Fraction(0))
         for c, b in enumerate(heads):
-            self.memory_seconds += shares[c] * self.holds(c) * step
+            waiting = sum((row[c] for row in self.left[: self.arrived]), Fraction(0))
+            self.tasks_of[c] += waiting * step
+            self.memory_of[c] += shares[c] * self.holds(c) * step
             if b is not None:
                 done = shares[c] * step / self.seconds[b][c]
-                self.task_seconds -= done * step / 2
-                self.busy_seconds += shares[c] * step
-        self.task_seconds += waiting * step
+                self.tasks_of[c] -= done * step / 2
+                self.busy_of[c] += shares[c] * step
         for c, b in enumerate(heads):
             if b is not None:
                 self.left[b][c] -= shares[c] * step / self.seconds[b][c]

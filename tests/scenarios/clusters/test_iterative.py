@@ -146,7 +146,7 @@ def test_a_sample_of_a_large_space_is_designed():
     seeds = mean_model_seeds(space, load, decision.mean_memory_mb)
     policy = iterative.IterativeMonteCarlo(replications=10, designs=400)
     policy.start(scenario, 0)
-    sample = policy._shares(decision, load)
+    sample = policy._spaces[0].shares(load, decision.mean_memory_mb)
     held = set(map(tuple, sample.tolist()))
     assert set(map(tuple, seeds.tolist())) <= held
     assert set(map(tuple, space.neighbours(seeds).tolist())) <= held

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from cloudarena.scenarios.clusters import UNTIL_DONE, Plan
 from cloudarena.scenarios.clusters.policies import by_weight
+from cloudarena.workloads.clusters.batches import Group
 
 from . import reference
 from .cases import clusters, generated
@@ -28,23 +29,40 @@ def stories(draw):
     )
     batches = sorted((time, tasks) for time, tasks in rows if sum(tasks)) or [(1, [2] * classes)]
     vms = draw(st.integers(classes, 6))
+    keys = {"vms": vms}
+    cluster_of = draw(st.lists(st.integers(0, 1), min_size=classes, max_size=classes))
+    several = len(set(cluster_of)) == 2 and draw(st.booleans())
+    if several:
+        mine = draw(st.integers(sum(cluster_of), vms - classes + sum(cluster_of)))
+        keys = {
+            "clusters": {"x": vms - mine, "y": mine},
+            "cluster_of": ["xy"[k] for k in cluster_of],
+        }
     plan = st.tuples(
         st.lists(st.integers(0, 5), min_size=classes, max_size=classes),
         times.map(lambda length: 2 * length),
         st.integers(0, 30),
     )
-    plans = [
-        Plan(by_weight(np.array(weights) + 0.01, vms), length, evaluations)
-        for weights, length, evaluations in draw(st.lists(plan, max_size=6))
-    ]
     scenario = clusters(
         batches,
         draw(st.lists(times, min_size=classes, max_size=classes)),
         draw(st.lists(times, min_size=classes, max_size=classes)),
-        vms=vms,
         decide_seconds=draw(st.sampled_from([0, 0.25])),
+        **keys,
     )
-    return scenario, [*plans, Plan(by_weight(np.ones(classes), vms), UNTIL_DONE, 1)]
+
+    def shares(weights):
+        found = np.empty(classes, np.int64)
+        for one in scenario.groups:
+            own = list(one.classes)
+            found[own] = by_weight(np.array(weights)[own] + 0.01, one.vms)
+        return found
+
+    plans = [
+        Plan(shares(weights), length, evaluations)
+        for weights, length, evaluations in draw(st.lists(plan, max_size=6))
+    ]
+    return scenario, [*plans, Plan(shares([1] * classes), UNTIL_DONE, 1)]
 
 
 def assert_equal_to_reference(run, plans):
@@ -58,13 +76,24 @@ def assert_equal_to_reference(run, plans):
     metrics = run.metrics()
     assert metrics["decisions"] == taken
     assert metrics["makespan_s"] == pytest.approx(makespan, rel=1e-12)
-    assert metrics["memory_mb"] == pytest.approx(float(slow.memory_seconds) / makespan, rel=1e-9)
-    assert metrics["backlog_mean_tasks"] == pytest.approx(
-        float(slow.task_seconds) / makespan, rel=1e-9
-    )
-    assert metrics["utilisation"] == pytest.approx(
-        float(slow.busy_seconds) / makespan / run.scenario.vms, rel=1e-9
-    )
+    everything = Group("all", run.scenario.vms, tuple(range(slow.classes)))
+    for one in (everything, *run.scenario.groups):
+        found = next((each._asdict() for each in run.clusters if each.cluster == one.name), metrics)
+        memory, tasks, busy = (
+            float(sum(values[c] for c in one.classes)) / makespan
+            for values in (slow.memory_of, slow.tasks_of, slow.busy_of)
+        )
+        assert found["memory_mb"] == pytest.approx(memory, rel=1e-9)
+        assert found["backlog_mean_tasks"] == pytest.approx(tasks, rel=1e-9, abs=1e-12)
+        assert found["utilisation"] == pytest.approx(busy / one.vms, rel=1e-9)
+        ends = [
+            row[c]
+            for row, tasks in zip(slow.finish, slow.tasks, strict=True)
+            for c in one.classes
+            if tasks[c]
+        ]
+        if ends:
+            assert found["makespan_s"] == pytest.approx(float(max(ends)), rel=1e-12)
     assert metrics["deciding_share"] == pytest.approx(thinking / makespan, abs=1e-12)
     finish = np.array([[float(time) for time in row] for row in slow.finish])
     served = world.tasks > 0

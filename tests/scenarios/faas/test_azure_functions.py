@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.scenarios.faas.cases import column
 
 import cloudarena
 from cloudarena import simulate
 from cloudarena.base.errors import CloudarenaError
+from tests.scenarios.faas.cases import column
 
 HASHES = ("a" * 64, "b" * 64, "c" * 64)
 PERCENTILES = (0, 1, 25, 50, 75, 99, 100)

@@ -4,10 +4,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.scenarios.faas.cases import MB_S, column, function, scenario
 
 import cloudarena
 from cloudarena import simulate
+from tests.scenarios.faas.cases import MB_S, column, function, scenario
 
 PHASES = ("scheduled", "pulling", "starting", "setting_up", "running", "draining")
 

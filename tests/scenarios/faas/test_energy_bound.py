@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.scenarios.faas.cases import function, scenario
 
 import cloudarena
 from cloudarena.base.errors import SpecError
 from cloudarena.scenarios.faas.build.bound import energy_bound, energy_distance
+from tests.scenarios.faas.cases import function, scenario
 
 POWER = {
     "devices": {

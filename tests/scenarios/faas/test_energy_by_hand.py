@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.scenarios.faas.cases import MB_S, column, function, scenario
 
 import cloudarena
 from cloudarena import simulate
 from cloudarena.scenarios.faas.state import Priority
 from cloudarena.workloads.faas.functions import resource_use
+from tests.scenarios.faas.cases import MB_S, column, function, scenario
 
 NIC_MB_S = 125.0
 IDLE_W, CPU_W, NETWORK_W = 6.0, 28.0, 2.0  # of a NUC, which has four cores

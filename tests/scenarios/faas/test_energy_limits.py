@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.scenarios.faas.cases import column, function, scenario
 
 from cloudarena import simulate
 from cloudarena.base.errors import SpecError
+from tests.scenarios.faas.cases import column, function, scenario
 
 DEVICES = {"types": {"nuc": 1, "xeoncpu": 1}}
 POWER = {

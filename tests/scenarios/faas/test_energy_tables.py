@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.scenarios.faas.cases import column, function, scenario
-from tests.scenarios.faas.test_reference import networked, scenarios
 
 import cloudarena
 from cloudarena import simulate
+from tests.scenarios.faas.cases import column, function, scenario
+from tests.scenarios.faas.test_reference import networked, scenarios
 
 RESOURCES = ("cpu", "accelerator", "disk", "network", "memory")
 LINEAR = {"model": "linear", "idle_w": 6.0, "cpu_w": 28.0, "network_w": 20.0}

@@ -1,11 +1,11 @@
 """Nodes and links that fail, requests that are tried again, and functions that call others."""
 
 import pytest
-from tests.scenarios.faas.cases import MB_S, column, function, scenario
 
 import cloudarena
 from cloudarena import simulate
 from cloudarena.base.errors import SpecError
+from tests.scenarios.faas.cases import MB_S, column, function, scenario
 
 SMALL = {"use": {"cpu": 0.25}, "cpu_millicores": 1000}
 ALONE = {"source": "none"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.scenarios.faas.cases import column, function
 
 import cloudarena
 from cloudarena import simulate
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.scenarios.faas.build.network import build_infrastructure
+from tests.scenarios.faas.cases import column, function
 
 BOX = {"cores": 2, "memory_mb": 1000, "arch": "x86", "start_s": 0}
 BOX["power"] = {"model": "linear", "idle_w": 1, "cpu_w": 4}

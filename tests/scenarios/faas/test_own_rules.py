@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.scenarios.faas import own_rules
-from tests.scenarios.faas.cases import column, function, scenario
-from tests.scenarios.faas.reference import Reference
-from tests.scenarios.faas.test_reference import check, scenarios
 
 import cloudarena
 from cloudarena import simulate
 from cloudarena.base.errors import CloudarenaError
+from tests.scenarios.faas import own_rules
+from tests.scenarios.faas.cases import column, function, scenario
+from tests.scenarios.faas.reference import Reference
+from tests.scenarios.faas.test_reference import check, scenarios
 
 FILE = Path(own_rules.__file__)
 RULES = {

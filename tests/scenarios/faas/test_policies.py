@@ -3,7 +3,6 @@
 from typing import get_args
 
 import pytest
-from tests.scenarios.faas.cases import column, function, scenario
 
 import cloudarena
 from cloudarena import simulate
@@ -13,6 +12,7 @@ from cloudarena.scenarios.faas.spec import PredicateName, PriorityName
 from cloudarena.scenarios.faas.spec.functions import ScalerName
 from cloudarena.scenarios.faas.spec.own import RouterName
 from cloudarena.scenarios.faas.state import Predicate, Priority, Router, Scaler, word
+from tests.scenarios.faas.cases import column, function, scenario
 
 SCALED = {"by": "request-rate", "minimum": 1, "maximum": 9, "interval_s": 10.0}
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.scenarios.faas.cases import column, function, scenario
 
 import cloudarena
 from cloudarena import simulate
 from cloudarena.base.errors import SpecError
 from cloudarena.workloads.faas.devices import DEVICES
 from cloudarena.workloads.faas.power_tables import TABLES
+from tests.scenarios.faas.cases import column, function, scenario
 
 NUC = {"model": "linear", "idle_w": 0, "cpu_w": 0}
 

@@ -9,7 +9,6 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.scenarios.faas.cases import function, scenario
 
 import cloudarena
 from cloudarena import simulate
@@ -17,6 +16,7 @@ from cloudarena.base.errors import PolicyError, SpecError
 from cloudarena.scenarios.faas import sources
 from cloudarena.scenarios.faas.metrics.responses import Responses
 from cloudarena.testing import check_policy
+from tests.scenarios.faas.cases import function, scenario
 
 SMALL = {"duration_s": 90, "devices.count": 30}
 
@@ -115,8 +115,20 @@ def test_responses_come_from_the_replica_that_served():
         ({"functions[0].scaling": {"by": "queue-length", "interval_s": 1e-7}}, "interval_s: 1e-07"),
         ({"sample_s": 1e-9}, "sample_s: 1e-09 is not allowed: at least duration_s / 10,000,000"),
         (
-            {"functions[0].requests": {"source": "bursts", "rate": 1, "burst_seconds": 1e-9}},
-            r"functions\[0\].requests.burst_seconds: 1e-09 is not allowed",
+            {
+                "functions[0].requests": {
+                    "source": "bursts",
+                    "base": 1,
+                    "burst": 2,
+                    "every_s": 1e-9,
+                    "length_s": 1e-9,
+                }
+            },
+            r"functions\[0\].requests.length_s: 1e-09 is not allowed",
+        ),
+        (
+            {"functions[0].requests": {"source": "bursts", "rate": 1, "burstiness": 10}},
+            r"functions\[0\].requests: unknown key 'rate'. Now base, burst, every_s and length_s",
         ),
         ({"topology": {"kind": "industrial-iot", "cells": 10**9}}, "cells: 1000000000 is not"),
         (
@@ -156,8 +168,15 @@ def test_responses_come_from_the_replica_that_served():
         ({"functions[0].start_cores": 1e300}, "start_cores: .* is not allowed: at most"),
         ({"scheduler.horizon_s": 0}, "horizon_s: 0 is not allowed: more than 0"),
         (
-            {"functions[0].requests": {"source": "bursts", "rate": 1, "burst_seconds": 1e308}},
-            r"burst_seconds: 1e\+308 is not allowed: at most",
+            {
+                "functions[0].requests": {
+                    "source": "bursts",
+                    "base": 1,
+                    "burst": 2,
+                    "length_s": 1e308,
+                }
+            },
+            r"length_s: 1e\+308 is not allowed: at most",
         ),
         ({"devices.types": {}}, r"devices.types: {} is not allowed: at least 1"),
         ({"devices": {"mix": {"nuc": -1}, "count": 2}}, r"^devices.mix.nuc: -1 is not allowed"),
@@ -350,3 +369,11 @@ def test_a_spec_is_validated_without_numba_and_arrow():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_bursts_bring_as_many_requests_as_the_spec_expects():
+    """Two thirds of 100 s are calm, at 3 a second, one third is burst, at 30: 12 a second."""
+    bursts = {"source": "bursts", "base": 3, "burst": 30, "every_s": 0.2, "length_s": 0.1}
+    spec = scenario(function(requests=bursts))
+    assert spec.expected_requests() == pytest.approx(1200)
+    assert len(spec.draw_window(0).arrival_s) == pytest.approx(1200, rel=0.15)

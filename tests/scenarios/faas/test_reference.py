@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.scenarios.faas.reference import Reference
-from tests.scenarios.faas.reference_network import NetworkReference
 
 import cloudarena
 from cloudarena import simulate
 from cloudarena.scenarios.faas.build.network import build_infrastructure
+from tests.scenarios.faas.reference import NetworkReference, Reference
 
 CPU_POWER = (
     {"model": "linear", "idle_w": 2.9, "cpu_w": 6.0},

@@ -1,10 +1,10 @@
 """Scaling by concurrency, stabilisation, names of autoscalers, and scalers that are asked."""
 
 import pytest
-from tests.scenarios.faas.cases import column, function, scenario
 
 from cloudarena import simulate
 from cloudarena.base.errors import SpecError
+from tests.scenarios.faas.cases import column, function, scenario
 
 
 def by_trace(folder, times, rule, seconds=1.0, **changes):

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from tests.scenarios.faas.cases import column, function, scenario
 
 import cloudarena
 from cloudarena import simulate
@@ -12,6 +11,7 @@ from cloudarena.base.measures import AtLeast
 from cloudarena.scenarios.faas import KIND
 from cloudarena.scenarios.faas.metrics.responses import Responses
 from cloudarena.scenarios.faas.observe import FaasObserver
+from tests.scenarios.faas.cases import column, function, scenario
 
 SMALL = {"duration_s": 60, "devices.count": 30}
 

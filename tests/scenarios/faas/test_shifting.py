@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.scenarios.faas.cases import column, function, scenario
 
 import cloudarena
 from cloudarena import simulate
 from cloudarena.base.errors import SpecError
 from cloudarena.scenarios.faas.spec.shifting import greenest
+from tests.scenarios.faas.cases import column, function, scenario
 
 GRID = [[0, 500], [30, 100], [50, 400], [60, 100]]
 

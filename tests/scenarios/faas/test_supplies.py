@@ -1,10 +1,10 @@
 """Power caps, batteries, panels, and grids of zones: cases by hand."""
 
 import pytest
-from tests.scenarios.faas.cases import column, function, scenario
 
 from cloudarena import simulate
 from cloudarena.base.errors import SpecError
+from tests.scenarios.faas.cases import column, function, scenario
 
 NUC = {"model": "linear", "idle_w": 10, "cpu_w": 20}
 NOTHING = {"source": "none"}

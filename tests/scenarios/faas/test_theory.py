@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.scenarios.faas.cases import function, scenario
 
 import cloudarena
 from cloudarena.experiments.compare import interval
+from tests.scenarios.faas.cases import function, scenario
 
 SEEDS = 12
 

@@ -1,10 +1,10 @@
 """How long idle replicas stay, and which make room: cases by hand."""
 
 import pytest
-from tests.scenarios.faas.cases import column, function, scenario
 
 from cloudarena import simulate
 from cloudarena.base.errors import SpecError
+from tests.scenarios.faas.cases import column, function, scenario
 
 BY_REQUEST = {"by": "per-request", "minimum": 0, "maximum": 5}
 

@@ -1,12 +1,12 @@
 """Deploy first, load later: the warm-up is left out of metrics, and nothing else changes."""
 
 import pytest
-from tests.scenarios.faas.cases import column, function, scenario
 
 import cloudarena
 from cloudarena import simulate
 from cloudarena.base.errors import SpecError
 from cloudarena.scenarios.faas.observe import FaasObserver
+from tests.scenarios.faas.cases import column, function, scenario
 
 POWER = {"devices": {"nuc": {"model": "linear", "idle_w": 6.0, "cpu_w": 28.0, "network_w": 0.0}}}
 

@@ -262,7 +262,7 @@ def test_a_run_repeats_itself_stepped_and_compiled(spec: Spec, name: str, seed: 
         assert stepped.tables[table].equals(compiled.tables[table])
 
 
-def test_outages_by_a_law_do_not_depend_on_the_policy() -> None:
+def test_random_outages_do_not_depend_on_the_policy() -> None:
     # Two long jobs on machines that fail now and then. Both runs see the same machines up.
     jobs = [{"tasks": [{"duration": 40, "instances": 30}]} for _ in range(2)]
     spec = {
@@ -286,7 +286,7 @@ def test_outages_by_a_law_do_not_depend_on_the_policy() -> None:
     assert [row["time_s"] for row in other] != [row["time_s"] for row in rows]
 
 
-def test_the_law_of_failures_has_the_means_it_is_given() -> None:
+def test_random_failures_have_the_means_that_they_are_given() -> None:
     # 200 machines that idle from one short job to the next, 20,000 s later.
     jobs = [
         {"tasks": [{"duration": 1}]},

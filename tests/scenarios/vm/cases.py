@@ -143,7 +143,7 @@ def machine_types(draw: Any) -> list[dict[str, Any]]:
 
 
 @st.composite
-def cases(draw: Any) -> Case:
+def cases(draw: Any, may_warm_up: bool = False) -> Case:
     """Any small data centre and any small workload."""
     ticks = draw(st.one_of(st.integers(1, 30), st.integers(1, 30), st.sampled_from([300, 620])))
     as_files = draw(st.sampled_from([None, None, "parquet", "csv"]))
@@ -170,6 +170,9 @@ def cases(draw: Any) -> Case:
         "known": draw(st.sampled_from([[], ["lifetimes"]])),
         "record": "full",
     }
+    if may_warm_up:
+        warmup = draw(st.sampled_from([0, 0, ticks // 4, ticks // 2, ticks - 1]))
+        spec["warmup_s"] = warmup * spec["tick_seconds"]
     lifetimes = st.one_of(st.integers(1, 8), st.integers(1, ticks + 10))
     values = PERCENT if as_files is None else st.one_of(st.none(), PERCENT)
     pattern = st.lists(values, max_size=5)

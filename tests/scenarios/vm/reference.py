@@ -24,7 +24,7 @@ def exact(value: float) -> Decimal:
     return Decimal(repr(float(value)))
 
 
-@dataclass
+@dataclass(eq=False)
 class Vm:
     """A request. ``readings`` maps ticks of its life to percent; there may be gaps."""
 
@@ -43,7 +43,12 @@ class Vm:
     start: int | None = None
     end: int | None = None
     machine: int | None = None
-    paid_ticks: int = 0
+    held: list[int] = field(default_factory=list)
+    """The ticks in which it has its cores, also while its machine boots."""
+    lived: list[int] = field(default_factory=list)
+    """The ticks in which it runs."""
+    paid: list[int] = field(default_factory=list)
+    """Those that it pays for, and keeps."""
 
     def __post_init__(self) -> None:
         """Fills the gaps: idle before the first reading, then the last one holds."""
@@ -57,6 +62,17 @@ class Vm:
         if tick < self.start:
             return Decimal(0)
         return EXACT.multiply(self.cores, self.replay[tick - self.start])
+
+    def counted(self, ticks: list[int], warmup: int) -> list[int]:
+        """Which of its ticks count: of a VM of the warm-up no more than it had, begun at once."""
+        after = [tick for tick in ticks if tick >= warmup]
+        if self.created >= warmup:
+            return after
+        return after[: len(range(warmup, self.created + self.lifetime))]
+
+    def lost_at(self) -> int:
+        """The tick in which it was lost."""
+        return self.end - (self.outcome == "killed")
 
 
 @dataclass
@@ -80,6 +96,7 @@ class Machine:
     oversubscribed_ticks: int = 0
     overloaded_ticks: int = 0
     empty_ticks: int = 0
+    """These three after the warm-up only."""
 
     def state(self, tick: int) -> int:
         """0 off, 1 booting, 2 on."""
@@ -165,12 +182,13 @@ def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
     waiting: dict[int, list[int]] = {}
     decisions: list[tuple[int, Any, int, int]] = []
     series: list[dict[str, float]] = []
-    last_machine, overloaded_vms, boots, boot_wait = -1, 0, 0, 0
+    last_machine, overloaded_vms, boots = -1, 0, 0
     # Medians as whole millionths, halves to even: the unit in which sizes are counted.
     median_cores = median([vm.cores for vm in vms])
     median_memory = median([vm.memory for vm in vms])
     rates = spec.oversubscription
     delay, budget = spec.buffer.delay_ticks, spec.buffer.budget_ticks
+    warmup = int(spec.warmup_s / spec.tick_seconds)
 
     for tick in range(spec.ticks):
         for machine in machines:
@@ -199,10 +217,9 @@ def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
                 host = machines[action]
                 if host.on_from is None:
                     host.on_from = tick + spec.boot_ticks
-                    boots += 1
+                    boots += tick >= warmup
                 vm.start, vm.machine = max(tick, host.on_from), action
                 vm.outcome = "running" if vm.start == tick else "starting"
-                boot_wait += vm.start - tick
                 host.vms.append(vm)
                 last_machine = action
             elif action == REFUSE:
@@ -240,21 +257,26 @@ def steps(spec: Any, vms: list[Vm]) -> Generator[Question, int, Outcome]:
         for machine in machines:
             machine.watts.append(machine.power_w(tick))
             machine.use.append(float(machine.used(tick)) / 100)
-            machine.empty_ticks += not machine.vms
-            machine.oversubscribed_ticks += machine.allocated_cores() > machine.cores
+            is_counted = tick >= warmup
+            machine.empty_ticks += is_counted and not machine.vms
+            is_oversubscribed = machine.allocated_cores() > machine.cores
+            machine.oversubscribed_ticks += is_counted and is_oversubscribed
+            for vm in machine.vms:
+                vm.held.append(tick)
+                if vm.start <= tick:
+                    vm.lived.append(tick)
+                    vm.paid.append(tick)
             if machine.used(tick) > 100 * machine.cores:
-                machine.overloaded_ticks += 1
-                overloaded_vms += len(machine.vms)
+                machine.overloaded_ticks += is_counted
+                overloaded_vms += len(machine.vms) if is_counted else 0
                 if spec.overload == "kill":
                     for vm in machine.vms:
-                        vm.outcome, vm.end, vm.paid_ticks = "killed", tick + 1, 0
+                        vm.outcome, vm.end, vm.paid = "killed", tick + 1, []
                     machine.vms, machine.emptied = [], tick + 1
-            for vm in machine.vms:
-                vm.paid_ticks += vm.start <= tick
 
-    metrics = measure(spec, vms, machines, series)
+    metrics = measure(spec, vms, machines, series, warmup)
     metrics["overloaded_vm_ticks"] = overloaded_vms
-    metrics["boots"], metrics["boot_wait_ticks"] = boots, boot_wait
+    metrics["boots"] = boots
     return Outcome(metrics, vms, machines, decisions, series)
 
 
@@ -272,39 +294,72 @@ def lost_by_choice(vm: Any, ticks: int) -> float:
     return min(len(in_time) - len(lived), vm.put_off) / len(in_time)
 
 
+def longest(values: list[float], count: int) -> float:
+    """The sum of the largest values, so many of them."""
+    return math.fsum(sorted(values, reverse=True)[:count])
+
+
 def measure(
-    spec: Any, vms: list[Vm], machines: list[Machine], series: list[dict[str, float]]
+    spec: Any,
+    vms: list[Vm],
+    machines: list[Machine],
+    series: list[dict[str, float]],
+    warmup: int,
 ) -> dict[str, float]:
     """The metrics, from what was written down."""
-    outcomes = [vm.outcome for vm in vms if vm.outcome != "not arrived"]
-    hours = spec.tick_seconds / 3600
-    energy = math.fsum(w for m in machines for w in m.watts) * hours / 1000
+    came = [vm for vm in vms if vm.outcome != "not arrived"]
+    new = [vm for vm in came if vm.created >= warmup]
+    lost = [vm for vm in came if vm.outcome in ("failed", "refused", "killed")]
+    lost_before = [vm for vm in lost if vm.lost_at() < warmup]
+    lost = [vm for vm in lost if vm.lost_at() >= warmup]
+    waiting = [vm for vm in came if vm.outcome in ("waiting", "starting")]
+    running = [vm for vm in came if vm.outcome == "running"]
+    ended = [vm.outcome for vm in lost]
+    ends = [vm.outcome for vm in new]
+    asked = len([vm for vm in came if vm in new or vm in lost or vm in waiting])
+    by_choice = math.fsum(lost_by_choice(vm, spec.ticks) for vm in running)
+    unserved = len(lost) + len(lost_before) + len(waiting) + by_choice
+    # In waits VMs of the warm-up count too that had not begun by its end, nor been lost.
+    slow = [
+        vm
+        for vm in came
+        if vm.created >= warmup
+        or not (vm in lost_before or (vm.machine is not None and vm.start < warmup))
+    ]
+    boot_waits = [0 if vm.machine is None else vm.start - vm.created - vm.delay for vm in slow]
+    waits = [vm.delay + wait for vm, wait in zip(slow, boot_waits, strict=True)]
+    slowdowns = [1 + (vm.start - vm.created) / vm.lifetime for vm in slow if vm.machine is not None]
+    allocated = sum(vm.machine is not None for vm in new)
+
+    ticks, hours, series = spec.ticks - warmup, spec.tick_seconds / 3600, series[warmup:]
+    energy = math.fsum(w for m in machines for w in m.watts[warmup:]) * hours / 1000
     cost = energy * spec.prices.kwh_usd * spec.prices.pue
+    paid = {vm: len(vm.counted(vm.paid, warmup)) for vm in came}
+    core_usd, gb_usd = spec.prices.core_hour_usd, spec.prices.gb_hour_usd
     income = math.fsum(
-        vm.paid_ticks
-        * hours
-        * (float(vm.cores) * spec.prices.core_hour_usd + float(vm.memory) * spec.prices.gb_hour_usd)
-        for vm in vms
+        count * hours * (float(vm.cores) * core_usd + float(vm.memory) * gb_usd)
+        for vm, count in paid.items()
     )
-    all_core_ticks = float(sum(m.cores for m in machines)) * spec.ticks
-    served_h = float(sum(vm.paid_ticks * vm.cores for vm in vms)) * hours
-    unserved = float(
-        len(outcomes) - outcomes.count("completed") - outcomes.count("running")
-    ) + math.fsum(lost_by_choice(vm, spec.ticks) for vm in vms if vm.outcome == "running")
-    placed = [vm for vm in vms if vm.machine is not None]
-    boot_waits = [vm.start - vm.created - vm.delay for vm in placed]
-    waited = sum(vm.delay for vm in vms) + sum(boot_waits)
-    slowdowns = [1 + (vm.start - vm.created) / vm.lifetime for vm in placed]
+    served_h = float(sum(count * vm.cores for vm, count in paid.items())) * hours
+    core_ticks = float(sum(m.cores for m in machines)) * ticks
+    # What a VM of the warm-up has beyond what it would have had, begun at once, counts for nobody.
+    moved = {vm: set(vm.lived) - set(vm.counted(vm.lived, warmup)) for vm in came}
+    moved_use = math.fsum(
+        float(vm.used(tick)) / 100 for vm, late in moved.items() for tick in late if tick >= warmup
+    )
+    allocation = sum(len(vm.counted(vm.held, warmup)) * vm.cores for vm in came)
+    demand = math.fsum(row["demanded_cores"] for row in series) - moved_use
+    used = math.fsum(row["used_cores"] for row in series) - moved_use
     return {
-        "unserved_share": unserved / len(outcomes) if outcomes else 0.0,
-        "requests": len(outcomes),
-        "allocated": sum(vm.machine is not None for vm in vms),
-        "completed": outcomes.count("completed"),
-        "failed": outcomes.count("failed"),
-        "refused": outcomes.count("refused"),
-        "killed": outcomes.count("killed"),
-        "running_at_end": outcomes.count("running"),
-        "waiting_at_end": outcomes.count("waiting") + outcomes.count("starting"),
+        "unserved_share": unserved / len(came) if came else 0.0,
+        "requests": asked,
+        "allocated": allocated,
+        "completed": ends.count("completed"),
+        "failed": ended.count("failed"),
+        "refused": ended.count("refused"),
+        "killed": ended.count("killed"),
+        "running_at_end": ends.count("running"),
+        "waiting_at_end": len(waiting),
         "energy_kwh": energy,
         "energy_kwh_per_core_hour_served": energy / served_h if served_h else math.nan,
         "energy_cost_usd": cost,
@@ -313,14 +368,15 @@ def measure(
         "profit_usd": income - cost,
         "oversubscribed_machine_ticks": sum(m.oversubscribed_ticks for m in machines),
         "overloaded_machine_ticks": sum(m.overloaded_ticks for m in machines),
-        "delay_ticks": sum(vm.delay for vm in vms),
-        "wait_ticks_mean": waited / max(1, len(outcomes)),
-        "slowdown_mean": sum(slowdowns) / len(slowdowns) if slowdowns else math.nan,
-        "mean_cpu_utilisation": math.fsum(row["used_cores"] for row in series) / all_core_ticks,
-        "mean_cpu_demand": math.fsum(row["demanded_cores"] for row in series) / all_core_ticks,
-        "empty_machines_mean": sum(m.empty_ticks for m in machines) / spec.ticks,
-        "stranded_cores_share": math.fsum(row["stranded_cores"] for row in series) / all_core_ticks,
-        "mean_allocation": math.fsum(row["allocated_cores"] for row in series) / all_core_ticks,
+        "delay_ticks": sum(vm.delay for vm in slow),
+        "boot_wait_ticks": sum(boot_waits),
+        "wait_ticks_mean": longest(waits, len(new)) / max(1, len(new)),
+        "slowdown_mean": longest(slowdowns, allocated) / allocated if allocated else math.nan,
+        "mean_cpu_utilisation": max(0.0, used / core_ticks),
+        "mean_cpu_demand": demand / core_ticks,
+        "empty_machines_mean": sum(m.empty_ticks for m in machines) / ticks,
+        "stranded_cores_share": math.fsum(row["stranded_cores"] for row in series) / core_ticks,
+        "mean_allocation": float(allocation) / core_ticks,
         "mean_gpu_allocation": 0.0,
         "gpu_fragments_share": 0.0,
     }

@@ -10,6 +10,8 @@ import pytest
 
 import cloudarena
 from cloudarena.base.errors import InvalidAction, SpecError
+from cloudarena.engine.gpu_scores import Rule
+from cloudarena.engine.gpu_tuned import WEIGHTS
 from cloudarena.reproduce import fgd
 from cloudarena.scenarios.vm import REFUSE
 
@@ -118,7 +120,7 @@ PODS = [(4, 1, 500), (8, 1, 1000), (2, 1, 300), (16, 2, 1000), (6, 0, 1000), (32
 
 
 @pytest.mark.parametrize("name", ["gpu-dot-product", "gpu-clustering", "gpu-packing",
-                                  "gpu-best-fit", "fgd"])  # fmt: skip
+                                  "gpu-best-fit", "fgd", "fgd-tuned"])  # fmt: skip
 def test_policies_give_as_many_gpus_as_the_program_of_the_entry(name: str, tmp_path: Any) -> None:
     """The scenario and the entry ``fgd`` place the same pods one after the other alike."""
     rng = np.random.default_rng(1)
@@ -133,10 +135,11 @@ def test_policies_give_as_many_gpus_as_the_program_of_the_entry(name: str, tmp_p
     header = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos"
     listed.write_text(header + "\n" + "\n".join(lines) + "\n")
     cluster = fgd.read_cluster(nodes, listed)
-    rule = fgd.POLICIES[{"fgd": "FGD"}.get(name, name.removeprefix("gpu-"))]
+    rules = {**fgd.POLICIES, fgd.TUNED: Rule.TUNED}
+    rule = rules[{"fgd": "FGD"}.get(name, name.removeprefix("gpu-"))]
     given = fgd.place_all(
         cluster.nodes, cluster.pods, cluster.typical, cluster.listed, int(rule), False,
-        np.zeros((3, 7)), rng,
+        WEIGHTS, rng,
     )  # fmt: skip
     machines = [
         {"cores": cpu / 1000, "memory_gb": 8 * cpu / 1024, "gpus": gpus, "gpu_model": model}

@@ -69,6 +69,8 @@ def check_result(result: Result, outcome: reference.Outcome, spec: VmScenario) -
     """The metrics and all tables of a run are those of the reference."""
     expected = outcome.metrics
     hours = spec.tick_seconds / 3600
+    warmup = int(spec.warmup_s / spec.tick_seconds)
+    ticks = spec.ticks - warmup
     busy_w = sum(machine.busy_w for machine in outcome.machines)
     busy_kwh = busy_w * spec.ticks * hours / 1000
     busy_usd = busy_kwh * spec.prices.kwh_usd * spec.prices.pue
@@ -129,11 +131,11 @@ def check_result(result: Result, outcome: reference.Outcome, spec: VmScenario) -
         assert row == close({name: value for name, value in expected_row.items() if name in row})
     for row, machine in zip(result.tables["machines"].to_pylist(), outcome.machines, strict=True):
         machine_kwh = machine.busy_w * spec.ticks * hours / 1000
-        energy_kwh = sum(machine.watts) * hours / 1000
+        energy_kwh = sum(machine.watts[warmup:]) * hours / 1000
         assert row["energy_kwh"] == close_to(machine_kwh, energy_kwh)
         cores = float(machine.cores)
-        assert row["mean_cpu_demand"] == close(sum(machine.use) / spec.ticks / cores)
-        mean_use = sum(min(used, cores) for used in machine.use) / spec.ticks
+        assert row["mean_cpu_demand"] == close(sum(machine.use[warmup:]) / ticks / cores)
+        mean_use = sum(min(used, cores) for used in machine.use[warmup:]) / ticks
         assert row["mean_cpu_utilisation"] == close(mean_use / cores)
         assert row["oversubscribed_ticks"] == machine.oversubscribed_ticks
         assert row["overloaded_ticks"] == machine.overloaded_ticks
@@ -187,7 +189,7 @@ def moody(seed: int, postpones: float, refuses: float) -> Callable[[VmDecision],
 
 
 @given(
-    case=cases(),
+    case=cases(may_warm_up=True),
     seed=st.integers(0, 99),
     postpones=st.sampled_from([0.0, 0.3, 0.7]),
     refuses=st.sampled_from([0.0, 0.2]),
@@ -198,7 +200,7 @@ def test_kernel_and_reference_agree(
     run_both(case, moody(seed, postpones, refuses))
 
 
-@given(case=cases(), name=st.sampled_from(POLICIES.array_names()))
+@given(case=cases(may_warm_up=True), name=st.sampled_from(POLICIES.array_names()))
 def test_kernel_and_reference_agree_under_the_built_in_policies(case: Case, name: str) -> None:
     built_in = POLICIES.resolve(name)
     assert isinstance(built_in, ArrayPolicy)
@@ -212,7 +214,7 @@ def test_kernel_and_reference_agree_under_the_built_in_policies(case: Case, name
 @pytest.mark.slow
 @settings(max_examples=1500)
 @given(
-    case=cases(),
+    case=cases(may_warm_up=True),
     seed=st.integers(0, 10**6),
     postpones=st.sampled_from([0.0, 0.1, 0.5]),
     refuses=st.sampled_from([0.0, 0.1]),

@@ -124,7 +124,11 @@ def test_an_index_chooses_what_a_scan_chooses_on_many_machines(monkeypatch, name
 
 
 @settings(max_examples=25, deadline=None)
-@given(case=cases(), percent=st.sampled_from([0.0, 5.0, 50.0, 100.0]), name=st.sampled_from(RANKED))
+@given(
+    case=cases(may_warm_up=True),
+    percent=st.sampled_from([0.0, 5.0, 50.0, 100.0]),
+    name=st.sampled_from(RANKED),
+)
 def test_constant_use_is_as_readings_that_are_all_the_same(case, percent, name):
     slow = cloudarena.simulate(constant(case, percent, True), name)
     quick = cloudarena.simulate(constant(case, percent, False), name)

@@ -16,6 +16,7 @@ from cloudarena.workloads.arrivals.processes import (
     even,
     poisson,
     spread_counts,
+    two_rates,
 )
 
 RANDOM = [poisson, bursty, diurnal]
@@ -39,7 +40,7 @@ def test_a_seed_decides_everything(process):
 
 
 @pytest.mark.parametrize("process", RANDOM)
-def test_the_rate_is_that_of_the_law(process):
+def test_the_rate_is_that_of_the_process(process):
     days = 20 * arrivals.DAY
     assert len(process(rng(), 0.05, until=days)) == pytest.approx(0.05 * days, rel=0.03)
     drawn = process(rng(1), 0.05, count=86_400)
@@ -84,6 +85,21 @@ def test_bursts_are_shares_of_time_and_of_arrivals():
     assert counts.var() / counts.mean() * 20 > 20
 
 
+def test_bursts_by_their_two_rates_are_bursts_by_mean_and_shares():
+    one = bursty(rng(), 1.9, until=1e5, burstiness=10.0, burst_share=0.1, burst_seconds=60.0)
+    same = two_rates(rng(), 1.0, 10.0, until=1e5, every_s=540.0, length_s=60.0)
+    assert same.tolist() == pytest.approx(one.tolist())
+
+
+def test_nothing_arrives_at_a_rate_of_zero():
+    drawn = two_rates(rng(), 0.0, 5.0, until=1e6, every_s=900.0, length_s=100.0)
+    assert len(drawn) == pytest.approx(5e5, rel=0.1)
+    gaps = np.diff(drawn)
+    assert gaps[gaps > 5].mean() == pytest.approx(900, rel=0.1)  # few in a burst are so long
+    lulls = two_rates(rng(), 5.0, 0.0, until=1e6, every_s=900.0, length_s=100.0)
+    assert len(lulls) == pytest.approx(4.5e6, rel=0.02)
+
+
 def test_a_burst_as_calm_as_calm_is_poisson():
     gaps = np.diff(bursty(rng(), 1.0, count=50_000, burstiness=1.0))
     assert gaps.std() / gaps.mean() == pytest.approx(1, abs=0.02)
@@ -118,6 +134,14 @@ def test_the_day():
         (bursty, {"rate": 1, "count": 1, "burstiness": 0.5}, "burstiness: 0.5 is not .* least 1"),
         (bursty, {"rate": 1, "count": 1, "burst_share": 1}, "burst_share: 1 is not .* between 0"),
         (bursty, {"rate": 1, "count": 1, "burst_seconds": 0}, "burst_seconds: 0 is not allowed"),
+        (two_rates, {"base": 0, "burst": 0, "until": 1}, "rate: 0 is not allowed"),
+        (two_rates, {"base": -1, "burst": 1, "until": 1}, "rate: -1 is not allowed: at least 0"),
+        (two_rates, {"base": 1, "burst": 1, "until": 1, "every_s": 0}, "every_s: 0 is not allowed"),
+        (
+            two_rates,
+            {"base": 1, "burst": 2, "until": 1, "every_s": 1e-9, "length_s": 1e-9},
+            "length_s: 1e-09 is not allowed: in 1 s there are more than 10,000,000 bursts",
+        ),
         (
             diurnal,
             {"rate": 1, "count": 1, "amplitude": 1.1},
@@ -132,7 +156,7 @@ def test_parameters_are_checked(process, arguments, words):
         process(rng(), **arguments)
 
 
-def test_laws_have_names():
+def test_processes_have_names():
     assert arrival_process("bursty") is bursty
     with pytest.raises(SpecError, match=r"arrivals: 'poison' .* one of even, .* mean 'poisson'\?"):
         arrival_process("poison")

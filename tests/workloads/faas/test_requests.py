@@ -60,7 +60,7 @@ def test_constant_requests() -> None:
         (Constant(20.0), 20.0, 0.0),
         (Poisson(20.0), 20.0, 4.0),
         (Sine(20.0, 100.0), 20.0, 4.0),
-        (Bursts(20.0, burst_seconds=1.0), 20.0, 20.0),
+        (Bursts(10.0, 110.0, 9.0, 1.0), 20.0, 20.0),
         (RandomWalk(20.0, 0.0, 0.0, 40.0), 20.0, 4.0),
     ],
 )
@@ -120,7 +120,7 @@ def test_requests_of_one_instant_stay_in_the_order_of_functions() -> None:
     assert len(merge([]).arrival_s) == 0
 
 
-@pytest.mark.parametrize("profile", [Constant(0.0), Poisson(0.0), Sine(0.0, 9.0), Bursts(0.0)])
+@pytest.mark.parametrize("profile", [Constant(0.0), Poisson(0.0), Sine(0.0, 9.0), Bursts(0.0, 0.0)])
 def test_a_rate_of_zero_gives_none(profile: Profile) -> None:
     assert len(one(profile, 10.0).arrival_s) == 0
     assert len(one(Poisson(5.0), 10.0, load_scale=0.0).arrival_s) == 0
@@ -209,7 +209,8 @@ def test_files_that_are_wrong_are_named(tmp_path: Path) -> None:
         (Sine(1.0, 10.0, 1.5), 10.0, 1.0, "amplitude: 1.5 is not allowed"),
         (RandomWalk(5.0, 1.0, 6.0, 9.0), 10.0, 1.0, "start: 5 is not allowed"),
         (RandomWalk(5.0, 1.0, 0.0, 9.0, 0.0), 10.0, 1.0, "step_s: 0 "),
-        (Bursts(1.0, 0.5), 10.0, 1.0, "burstiness: 0.5 is not allowed"),
+        (Bursts(-1.0, 0.5), 10.0, 1.0, "base: -1 is not allowed"),
+        (Bursts(1.0, 2.0, 0.0), 10.0, 1.0, "every_s: 0 is not allowed"),
         (Poisson(1.0), 0.0, 1.0, "duration_s: 0 is not allowed"),
         (Poisson(1.0), 10.0, -1.0, "load_scale: -1 is not allowed"),
         (Poisson(1e9), 1e6, 1.0, "arrivals: .* are not allowed"),

@@ -73,7 +73,7 @@ def test_urban_sensing_of_its_own() -> None:
     assert links_of(topology, request, 1)[:2] == ["cell-0 up", "cloudlet down"]
 
 
-def test_the_sizes_of_cells_follow_the_law() -> None:
+def test_the_sizes_of_cells_follow_the_distribution() -> None:
     sizes = [
         Counter(make_topology("urban-sensing", seed=seed, cells=20).devices)["rpi3"] / 40
         for seed in range(20)

@@ -39,8 +39,17 @@ def kept_chances(excess: Moments, skewness: Floats, widest: Floats) -> Floats:
     return _beyond(turned, np.maximum(-skewness, 0.0), widest)
 
 
-def _beyond(seen: Moments, skewness: Floats, widest: Floats) -> Floats:
-    """The p-value of the hypothesis that a true mean is above 0."""
+def posterior_below(seen: Moments, skewness: Floats) -> Floats:
+    """The probability that each true mean is at most 0, of what varies: Student's posterior.
+
+    It has a flat prior of the mean, and the term of Edgeworth's expansion for skewness.
+    """
+    chance, _ = _student_beyond(seen, skewness)
+    return np.asarray(1.0 - np.clip(chance, 0.0, 1.0))
+
+
+def _student_beyond(seen: Moments, skewness: Floats) -> tuple[Floats, Floats]:
+    """Student's tail beyond 0, of what varies, and the standard error of the mean."""
     from scipy.special import stdtr
 
     counts = seen.counts[:, None]
@@ -51,7 +60,13 @@ def _beyond(seen: Moments, skewness: Floats, widest: Floats) -> Floats:
     squared = np.clip(np.nan_to_num(score), -40.0, 40.0) ** 2
     density = np.exp(-0.5 * squared) / math.sqrt(2.0 * math.pi)
     lean = skewness * (2.0 * squared + 1.0) * density
-    chance = chance + lean / (6.0 * np.sqrt(np.maximum(counts, 1)))
+    return np.asarray(chance + lean / (6.0 * np.sqrt(np.maximum(counts, 1)))), error
+
+
+def _beyond(seen: Moments, skewness: Floats, widest: Floats) -> Floats:
+    """The p-value of the hypothesis that a true mean is above 0."""
+    counts = seen.counts[:, None]
+    chance, error = _student_beyond(seen, skewness)
     # To be above 0, what never varied would have to differ in such a share of the replications.
     share = np.divide(-seen.mean, widest, out=np.ones_like(error), where=widest > 0.0)
     unseen = np.clip(1.0 - share, 0.0, 1.0) ** counts

@@ -14,9 +14,10 @@ What is chosen by looking at limits looks better than it is. So a share of the e
 for a few **finalists**, from the cheapest that may keep the limits to one that should do so with
 ease, and what is said of limits rests on these **new** replications alone. A finalist keeps all
 limits surely if the intervals of its metrics do, which hold for all finalists at once: with the
-probability ``confidence`` no design is called sure that is not. Of one that is not sure nothing is
-claimed: that a limit is kept cannot have a probability that is right wherever the truth lies, since
-one that is missed by a hair looks as if it were kept in half of all runs. Feasibility checks with a
+probability ``confidence`` no design is called sure that is not. Besides, each limit has a
+probability that it is kept (``budget/kept.py``). That is right on average, and cannot be right
+wherever the truth lies, since a limit that is missed by a hair looks as if it were kept in half of
+all runs: so of a design that is not sure nothing is claimed. Feasibility checks with a
 guarantee are due to Andradóttir and Kim ("Fully sequential procedures for comparing constrained
 systems via simulation", Naval Research Logistics 57(5), 2010); theirs go on until each is decided,
 this one spends what it is given.
@@ -37,6 +38,7 @@ from cloudarena.optimizers.budget.feasibility import (
     kept_chances,
     probability_of_best_kept,
 )
+from cloudarena.optimizers.budget.kept import Ends, Seen, keeping
 from cloudarena.optimizers.budget.meter import Meter, Watcher
 from cloudarena.optimizers.budget.moments import Moments, merge, moments_of
 from cloudarena.optimizers.budget.rivals import Evidence
@@ -52,7 +54,6 @@ from cloudarena.optimizers.methods.method import Claim, FixedBudget, method
 from cloudarena.optimizers.ordinal.alignment import Alignment, no_claim
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import (
-    Estimates,
     Feasibility,
     Selection,
     intervals,
@@ -173,9 +174,11 @@ def checked(
     start = int(losses.counts.max())
     if left // len(finalists) >= 2:
         replications = range(start, start + left // len(finalists))
-        new = moments_of(meter.evaluate(finalists, replications))
+        values = meter.evaluate(finalists, replications)
+        new, checked_values = moments_of(values), values[:, :, of:]
         compared = len(finalists)
     else:
+        checked_values = None
         new = losses.at(finalists)
         compared = problem.size
         remark = f"{remark} No evaluations were left to check the limits with.".strip()
@@ -188,8 +191,24 @@ def checked(
     is_kept = np.asarray((excess.mean <= 0.0).all(axis=1))
     best = best_of(pooled, problem)
     cost = objectives.mean[:, 0]
-    metrics = _metrics(problem, finalists, new_excess, confidence, compared, skewness, widest)
-    ends = np.where([limit.sign > 0.0 for limit in problem.limits], metrics.high, metrics.low)
+    chance = (1.0 - confidence) / (2.0 * compared)
+    student = intervals(
+        finalists, new_excess, confidence, compared, None, skewness[of:], widest[of:]
+    )
+    kept_limits = keeping(
+        problem.limits,
+        new_excess,
+        checked_values,
+        Seen(skewness[of:], widest[of:], losses.mean[:, of:], bool(widest.any())),
+        Ends(student.low, student.high),
+        chance,
+    )
+    signs = np.array([limit.sign for limit in problem.limits])
+    bounds = np.array([limit.bound for limit in problem.limits])
+    metrics = student._replace(
+        mean=bounds + signs * student.mean, low=kept_limits.low, high=kept_limits.high
+    )
+    ends = np.where(signs > 0.0, metrics.high, metrics.low)
     surely = np.column_stack([limit.holds(ends[:, k]) for k, limit in enumerate(problem.limits)])
     is_sure = np.asarray(surely.all(axis=1))
     sure = int(finalists[np.argmin(np.where(is_sure, cost, np.inf))]) if is_sure.any() else None
@@ -223,7 +242,7 @@ def checked(
         skewness=skewness[:of],
         chosen=np.array([chosen]),
         front=front.astype(np.int64),
-        feasibility=Feasibility(problem.limits, metrics, surely, sure),
+        feasibility=Feasibility(problem.limits, metrics, surely, kept_limits.probability, sure),
         rounds=rounds.counts_by_round,
         remark=remark,
     )
@@ -241,36 +260,9 @@ def _if_none_varies(problem: Problem, excess: Moments, widest: Floats, confidenc
         return ""
     share = 1.0 - (1.0 - confidence) ** (1.0 / count)
     return (
-        f"No replication differed from another in {' and '.join(names)}: what is said of such a "
-        f"limit holds if that is so in those not seen, and what happens in less than {share:.2g} "
-        f"of the replications may not have shown in {count:,} ({confidence:g})."
-    )
-
-
-def _metrics(
-    problem: Problem,
-    finalists: Ints,
-    excess: Moments,
-    confidence: float,
-    compared: int,
-    skewness: Floats,
-    widest: Floats,
-) -> Estimates:
-    """The metrics that limits are on, in their own units, with intervals."""
-    of = len(problem.objectives)
-    signs = np.array([limit.sign for limit in problem.limits])
-    bounds = np.array([limit.bound for limit in problem.limits])
-    found = intervals(
-        finalists,
-        excess.times(signs),
-        confidence,
-        compared,
-        None,
-        skewness[of:] * signs,
-        widest[of:],
-    )
-    return found._replace(
-        mean=found.mean + bounds, low=found.low + bounds, high=found.high + bounds
+        f"No replication differed from another in {' and '.join(names)}: what happens in less than "
+        f"{share:.2g} of the replications may not have shown in {count:,} ({confidence:g}). A "
+        "share counts as far as that; what designs differ in is taken to follow from the design."
     )
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cloudarena.base.statistics import Estimate, interval
+from cloudarena.experiments.limit_words import chance_text
 from cloudarena.experiments.macro import SOLVED, MacroComparison
 from cloudarena.experiments.optimization import Optimization
 from cloudarena.report.numbers import format_estimate, format_number
@@ -63,10 +64,7 @@ def design_rows(
         [
             row["text"],
             *(format_estimate(_estimate(values)) for values in row["objectives"].values()),
-            *(
-                f"{format_estimate(_estimate(one))} ({'sure' if one['surely'] else 'not sure'})"
-                for one in row.get("limits", ())
-            ),
+            *(f"{format_estimate(_estimate(one))} ({_kept(one)})" for one in row.get("limits", ())),
             f"{replications[row['design']]:,}",
         ]
         for row in plain
@@ -132,6 +130,8 @@ def _front_table(found: Optimization) -> Table:
             *(Text(("* " if style and not k else "") + cell, style) for k, cell in enumerate(row))
         )
     level = f"± half of the {found.selection.confidence:.0%} interval, of all at once; * chosen"
+    if found.selection.feasibility is not None:
+        level += "; in brackets how probably a limit is kept"
     more = f"; {left_out:,} more are not shown" if left_out else ""
     table.caption, table.caption_justify = Text(level + more), "left"
     return table
@@ -150,6 +150,14 @@ def _plain_table(title: str, heads: list[str], rows: list[list[str]]) -> Table:
     for row in rows:
         table.add_row(*map(Text, row))
     return table
+
+
+def _kept(values: Mapping[str, Any]) -> str:
+    """Whether a limit is surely kept, or with which probability."""
+    if values["surely"]:
+        return "sure"
+    chance = values["probability"]
+    return chance_text(float("nan") if chance is None else chance)
 
 
 def _estimate(values: Mapping[str, Any]) -> Estimate:

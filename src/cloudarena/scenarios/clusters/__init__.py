@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cloudarena.scenarios.clusters.policies import POLICIES as POLICIES
     from cloudarena.scenarios.clusters.policies.model import ClusterModel as ClusterModel
     from cloudarena.scenarios.clusters.policies.model import Compositions as Compositions
+    from cloudarena.scenarios.clusters.policies.model import JointCompositions as JointCompositions
     from cloudarena.scenarios.clusters.policies.model import designed_sample as designed_sample
     from cloudarena.scenarios.clusters.policies.model import mean_model_seeds as mean_model_seeds
     from cloudarena.scenarios.clusters.run import ClustersRun as ClustersRun
@@ -58,6 +59,7 @@ __getattr__ = exports(
     POLICIES="policies",
     ClusterModel="policies.model",
     Compositions="policies.model",
+    JointCompositions="policies.model",
     designed_sample="policies.model",
     mean_model_seeds="policies.model",
 )

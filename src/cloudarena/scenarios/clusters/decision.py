@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from cloudarena.base.arrays import Floats, Ints, is_number, is_whole, read_only, whole_numbers
 from cloudarena.base.errors import InvalidAction, written
 from cloudarena.scenarios.clusters.spec import ClustersScenario, TaskClass
+from cloudarena.workloads.clusters.batches import Group
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.clusters.run import ClustersRun
@@ -48,6 +49,9 @@ class ClustersDecision:
     rng: np.random.Generator
     """The stream of the policy; the workload never draws from it."""
     vms: int
+    """The VMs of all virtual clusters together."""
+    clusters: tuple[Group, ...]
+    """The virtual clusters: the VMs of each, which its ``classes`` share; one of all by default."""
     allow_idle: bool
     """Whether VMs may be left without a class."""
     memory: Literal["linear", "theta_squared"]
@@ -107,10 +111,13 @@ class ClustersDecision:
     def load(self, length_s: float) -> Floats:
         """The work in seconds of one VM, at mean task times.
 
-        At least a millionth of the largest, so that no class is without any.
+        At least a millionth of the largest of its virtual cluster, so that no class is without any.
         """
         load = self.work(length_s) * self.mean_seconds
-        return np.maximum(load, max(1e-6 * float(load.max()), 1e-12))
+        for one in self.clusters:
+            own = list(one.classes)
+            load[own] = np.maximum(load[own], max(1e-6 * float(load[own].max()), 1e-12))
+        return load
 
     def _left_at_begin(self, window_s: float) -> Floats:
         """The backlog when the stage begins, if tasks take their mean times until then."""
@@ -147,13 +154,15 @@ def check_plan(scenario: ClustersScenario, action: Any) -> Plan:
             f"action {written(action)} is not allowed: a Plan of whole numbers of VMs for each of "
             f"{len(scenario.classes)} classes, a length in seconds, and evaluations"
         )
-    for one, number in zip(scenario.classes, shares, strict=True):
+    for each, number in zip(scenario.classes, shares, strict=True):
         if number < 1:
-            raise InvalidAction(f"{one.name}: {number} VMs are not allowed: at least 1")
-    total = int(shares.sum())
-    if total > scenario.vms or (total < scenario.vms and not scenario.allow_idle):
-        bound = "at most" if scenario.allow_idle else "exactly"
-        raise InvalidAction(f"{total} VMs are not allowed: {bound} {scenario.vms} in all")
+            raise InvalidAction(f"{each.name}: {number} VMs are not allowed: at least 1")
+    for one in scenario.groups:
+        total = int(shares[list(one.classes)].sum())
+        if total > one.vms or (total < one.vms and not scenario.allow_idle):
+            bound = "at most" if scenario.allow_idle else "exactly"
+            where = f"virtual cluster {one.name}: " if one.name else ""
+            raise InvalidAction(f"{where}{total} VMs are not allowed: {bound} {one.vms} in all")
     if not length >= scenario.least_stage_s:
         raise InvalidAction(
             f"length_s: {float(length):g} is not allowed: at least {scenario.least_stage_s:g}"

@@ -7,8 +7,9 @@ followed from one end of a batch to the next, exactly; nothing is stepped.
 A batch that arrives at the very end of a stage belongs to the next stage. A class without work
 keeps its VMs, with the memory of its last batch (of its first one, before that).
 
-VMs have numbers; the first class has the first of them, the next class the next ones. A VM that is
-down serves nobody and holds no memory. Between two changes of what is down rates are constant.
+VMs have numbers; the first virtual cluster has the first of them, and in it the first class has the
+first, the next class the next ones. A VM that is down serves nobody and holds no memory. Between
+two changes of what is down rates are constant.
 """
 
 from __future__ import annotations
@@ -47,11 +48,27 @@ def vms_up(world: World, piece: int, first: int, count: int) -> float:
 
 
 @jit_inline
+def begin_with_first_vms(world: World) -> None:
+    """Lets ``next_vm`` begin with the first VM of each virtual cluster."""
+    for k in range(len(world.next_vm)):
+        world.next_vm[k] = world.cluster_first[k]
+
+
+@jit_inline
+def take_vms(world: World, c: int, count: int) -> int:
+    """The number of the first VM of a class, which has the next ones of its virtual cluster."""
+    first = world.next_vm[world.cluster_of[c]]
+    world.next_vm[world.cluster_of[c]] = first + count
+    return first
+
+
+@jit_inline
 def finish_time(world: World, shares: Ints, now: float) -> float:
     """When all work is done, if these shares stay in force from now on."""
-    last, first = now, 0
+    last = now
+    begin_with_first_vms(world)
     for c in range(len(shares)):
-        time, piece = now, 0
+        time, piece, first = now, 0, take_vms(world, c, shares[c])
         for batch in range(world.head[c], len(world.times)):
             if world.times[batch] > time:
                 time = world.times[batch]
@@ -69,7 +86,6 @@ def finish_time(world: World, shares: Ints, now: float) -> float:
                 piece += 1
         if time > last:
             last = time
-        first += shares[c]
     return last
 
 
@@ -79,9 +95,11 @@ def advance(world: World, shares: Ints, begin: float, end: float) -> None:
 
     The memory of a VM counts as often as there are VMs, or as the square of that.
     """
-    batches, first = len(world.times), 0
+    batches = len(world.times)
+    begin_with_first_vms(world)
     for c in range(len(shares)):
-        time, piece = begin, 0
+        time, piece, first = begin, 0, take_vms(world, c, shares[c])
+        own = world.class_totals[c]
         while time < end:
             piece = piece_at(world, piece, time)
             vms, bound = vms_up(world, piece, first, shares[c]), min(end, end_of(world, piece))
@@ -92,6 +110,7 @@ def advance(world: World, shares: Ints, begin: float, end: float) -> None:
                 until = min(arrival, bound)
                 held = world.memory_mb[max(batch - 1, 0), c]
                 world.totals[Total.MEMORY] += weight * held * (until - time)
+                own[Total.MEMORY] += weight * held * (until - time)
                 time = until
                 if time == bound:
                     continue
@@ -99,6 +118,7 @@ def advance(world: World, shares: Ints, begin: float, end: float) -> None:
             if np.isnan(world.start[batch, c]):
                 world.start[batch, c] = time
                 world.totals[Total.BACKLOG] += tasks * (time - arrival)
+                own[Total.BACKLOG] += tasks * (time - arrival)
             work = world.left[c]
             finish = time + work / vms if vms > 0.0 else np.inf
             ends = finish <= bound
@@ -110,6 +130,9 @@ def advance(world: World, shares: Ints, begin: float, end: float) -> None:
             world.totals[Total.MEMORY] += weight * held * (until - time)
             world.totals[Total.BACKLOG] += 0.5 * (before + after) * (until - time)
             world.totals[Total.BUSY] += spent
+            own[Total.MEMORY] += weight * held * (until - time)
+            own[Total.BACKLOG] += 0.5 * (before + after) * (until - time)
+            own[Total.BUSY] += spent
             world.left[c] = work - spent
             time = until
             if ends:
@@ -120,7 +143,6 @@ def advance(world: World, shares: Ints, begin: float, end: float) -> None:
                 world.done[c] += before
             else:
                 world.done[c] += before - after
-        first += shares[c]
 
 
 @jit_inline

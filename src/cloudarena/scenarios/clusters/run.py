@@ -10,6 +10,7 @@ import numba
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints, read_only
+from cloudarena.base.measures import ratio
 from cloudarena.contract import RecordLevel
 from cloudarena.contract.kernel_run import KernelRun, doubled
 from cloudarena.engine.status import DECIDE, ENDED
@@ -45,6 +46,29 @@ class Taken(NamedTuple):
 
     time: float
     plan: Plan
+
+
+class OfCluster(NamedTuple):
+    """What a virtual cluster has done so far, of its own VMs and classes alone."""
+
+    cluster: str
+    """The name of the virtual cluster."""
+    vms: int
+    classes: int
+    tasks: float
+    """Tasks that were done; parts of a task count."""
+    makespan_s: float
+    """When its last task ended; the time so far, while there are others, and NaN without any."""
+    throughput_per_s: float
+    """The rate of finished tasks: tasks / makespan_s."""
+    memory_mb: float
+    """The VMs of a class times the memory of one, summed over its classes, mean over the run."""
+    backlog_mean_tasks: float
+    """Tasks that have arrived and are not done, mean over the run."""
+    utilisation: float
+    """VM-seconds of service / (its VMs * time of the run)."""
+    cost_usd: float
+    """The price of its VMs until the run ends."""
 
 
 class ClustersRun(KernelRun[ClustersDecision]):
@@ -108,8 +132,12 @@ class ClustersRun(KernelRun[ClustersDecision]):
         if len(world.changes) == 1:
             return np.zeros_like(shares)
         part = int(np.searchsorted(world.changes, self.now, side="right")) - 1
-        edges = np.insert(np.cumsum(shares), 0, 0)
-        return np.asarray(shares - np.diff(world.up_before[part][edges]), np.int64)
+        up, next_vm = np.zeros_like(shares), world.cluster_first.copy()
+        for c, (cluster, count) in enumerate(zip(world.cluster_of, shares, strict=True)):
+            first = next_vm[cluster]
+            up[c] = world.up_before[part][first + count] - world.up_before[part][first]
+            next_vm[cluster] += count
+        return np.asarray(shares - up, np.int64)
 
     @property
     def plans(self) -> list[Taken]:
@@ -137,6 +165,34 @@ class ClustersRun(KernelRun[ClustersDecision]):
             )
         ]
 
+    @property
+    def clusters(self) -> list[OfCluster]:
+        """What each virtual cluster has done so far; one of all where the spec names none."""
+        world, now, price = self.world, self.now, self.scenario.prices.vm_hour_usd
+        found = []
+        for one in self.scenario.groups:
+            own = list(one.classes)
+            sums = world.class_totals[own].sum(axis=0)
+            done = float(world.done[own].sum())
+            finish = world.finish[:, own][world.tasks[:, own] > 0.0]
+            ended = float(finish.max()) if len(finish) else math.nan
+            makespan_s = now if math.isnan(ended) and len(finish) else ended
+            found.append(
+                OfCluster(
+                    one.name,
+                    one.vms,
+                    len(own),
+                    done,
+                    makespan_s,
+                    ratio(done, makespan_s),
+                    ratio(float(sums[Total.MEMORY]), now),
+                    ratio(float(sums[Total.BACKLOG]), now),
+                    ratio(float(sums[Total.BUSY]), one.vms * now),
+                    one.vms * now / 3600.0 * price,
+                )
+            )
+        return found
+
     def _plan(self, number: int) -> Plan:
         """The plan of a decision."""
         _, length_s, evaluations = self.world.plans[number].item()
@@ -157,6 +213,7 @@ class ClustersRun(KernelRun[ClustersDecision]):
             number=int(self.world.clock[0]["plans"]),
             rng=self.rng,
             vms=scenario.vms,
+            clusters=scenario.groups,
             allow_idle=scenario.allow_idle,
             memory=scenario.memory,
             classes=scenario.classes,

@@ -89,6 +89,12 @@ class World(NamedTuple):
     left: Floats  # VM-seconds of it that are left
     done: Floats  # tasks of each class
     totals: Floats  # by Total
+    class_totals: Floats  # (classes, Total)
+    cluster_of: Ints  # the virtual cluster of each class
+    cluster_vms: Ints  # the VMs of each virtual cluster
+    cluster_first: Ints  # the number of its first VM
+    largest_work: Floats  # scratch: of each virtual cluster, the work of the class with the most
+    next_vm: Ints  # scratch: of each virtual cluster, the first VM that no class has so far
     clock: NDArray[np.void]  # (1,) of CLOCK
     plans: NDArray[np.void]  # (room,) of PLAN
     plan_shares: Ints  # (room, classes)

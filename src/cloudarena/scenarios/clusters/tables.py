@@ -21,6 +21,8 @@ def make_tables(run: ClustersRun) -> dict[str, pa.Table]:
         "batches": batches_table(run),
         "decisions": decisions_table(run),
     }
+    if run.scenario.clusters:
+        tables["clusters"] = clusters_table(run)
     if run.scenario.failures is not None:
         tables["outages"] = outages_table(run)
     if run.record == "full":
@@ -36,6 +38,7 @@ def stages_table(run: ClustersRun) -> pa.Table:
     edges = np.searchsorted(batches.times, np.append(begin, np.inf))
     parts = [batches.tasks[a:b] for a, b in itertools.pairwise(edges)]
     shares = np.array([stage.plan.shares for stage in stages], np.int64)
+    shares = shares.reshape(len(stages), len(run.scenario.classes))  # also before the first stage
     columns = {
         "stage": np.arange(len(stages)),
         "begin_s": begin,
@@ -59,14 +62,15 @@ def batches_table(run: ClustersRun) -> pa.Table:
     batches, tasks = run.batches, run.batches.tasks.astype(np.float64)
     begins = np.array([stage.begin for stage in run.stages])
     before = similarities(tasks[1:], tasks[:-1])
+    stage = np.searchsorted(begins, batches.times, side="right") - 1
     return pa.table(
         {
             "batch": np.arange(len(batches.times)),
             "time_s": batches.times,
-            "stage": np.searchsorted(begins, batches.times, side="right") - 1,
+            "stage": pa.array(stage, mask=stage < 0),
             "tasks": batches.tasks.sum(axis=1),
             "similarity": np.concatenate(([1.0], before)),
-            "finish_s": np.nanmax(run.world.finish, axis=1),
+            "finish_s": np.fmax.reduce(run.world.finish, axis=1),
         }
     )
 
@@ -80,11 +84,16 @@ def decisions_table(run: ClustersRun) -> pa.Table:
             "decision": np.repeat(np.arange(len(plans)), len(names)),
             "time_s": np.repeat([taken.time for taken in run.plans], len(names)),
             "class": pa.array(names * len(plans), pa.string()),
-            "vms": np.concatenate([np.asarray(plan.shares, np.int64) for plan in plans]),
+            "vms": np.array([plan.shares for plan in plans], np.int64).ravel(),
             "length_s": np.repeat([plan.length_s for plan in plans], len(names)),
             "evaluations": np.repeat([plan.evaluations for plan in plans], len(names)),
         }
     )
+
+
+def clusters_table(run: ClustersRun) -> pa.Table:
+    """One row per virtual cluster: what its own VMs did for its own classes."""
+    return pa.Table.from_pylist([one._asdict() for one in run.clusters])
 
 
 def outages_table(run: ClustersRun) -> pa.Table:

@@ -46,8 +46,9 @@ class VmRun(KernelRun[VmDecision]):
         world = build_world(scenario, self.workload, record, self._stream)
         super().__init__(scenario, seed, record, world)
         self._machines: Machines = locked(self.world.machines)
-        self.used_until = 0
-        """The tick up to which the use of machines was summed, before VMs were forgotten."""
+        self.used_until = scenario.warmup_ticks
+        """The tick up to which the use of machines was summed, before VMs were forgotten; or the
+        first after the warm-up."""
         self.used_before: Floats | float = 0.0
         """How many of these ticks each machine had a VM on it."""
 

@@ -152,6 +152,8 @@ class VmScenario(Scenario):
     scenario: Literal["vm"]
     ticks: int = Field(8638, ge=1, le=LAST_TICK)
     tick_seconds: float = Field(300.0, ge=1e-6, le=1e7)
+    warmup_s: float = Field(0.0, ge=0)
+    """The first seconds, which metrics leave out: whole ticks."""
     machines: tuple[MachineType, ...] = Field(min_length=1)
     hierarchy: Hierarchy = Hierarchy()
     oversubscription: Oversubscription = Oversubscription()
@@ -193,6 +195,22 @@ class VmScenario(Scenario):
                     f"machines: {total:g} {size} over {self.ticks} ticks are not allowed: "
                     "at most 9e12 together",
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _warm_up_is_part_of_the_run(self) -> VmScenario:
+        """A warm-up lasts for whole ticks, and something is measured after it."""
+        allowed = ""
+        if self.warmup_s >= self.length_s:
+            allowed = f"less than the length of the run, {self.length_s:g}"
+        elif abs(self.warmup_ticks * self.tick_seconds - self.warmup_s) > 1e-9 * self.warmup_s:
+            allowed = f"a multiple of tick_seconds, {self.tick_seconds:g}"
+        elif self.warmup_s > 0 and getattr(self.workload, "stream", False):
+            allowed = "0 with stream: true, since VMs that are over are forgotten"
+        if allowed:
+            raise PydanticCustomError(
+                "not_allowed", f"warmup_s: {self.warmup_s:g} is not allowed: {allowed}"
+            )
         return self
 
     @model_validator(mode="after")
@@ -255,12 +273,8 @@ class VmScenario(Scenario):
     def machine_groups(self) -> tuple[MachineGroup, ...]:
         """The types of machines."""
         return tuple(
-            MachineGroup(
-                one.name,
-                f"machines[{k}].count",
-                one.count,
-                0.0 if one.price is None else one.price.hourly_usd,
-                entry=f"machines[{k}]",
+            MachineGroup.listed(
+                k, one.name, one.count, 0.0 if one.price is None else one.price.hourly_usd
             )
             for k, one in enumerate(self.machines)
         )
@@ -274,6 +288,11 @@ class VmScenario(Scenario):
     def length_s(self) -> float:
         """How long a run lasts."""
         return self.ticks * self.tick_seconds
+
+    @property
+    def warmup_ticks(self) -> int:
+        """The ticks of the warm-up."""
+        return round(self.warmup_s / self.tick_seconds)
 
     @property
     def machine_count(self) -> int:

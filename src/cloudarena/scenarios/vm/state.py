@@ -268,6 +268,8 @@ class Rules(NamedTuple):
     """VMs with more memory, in millionths, are spread over all nodes of their machine."""
     queues: bool
     """Whether requests that find no room wait, and all later ones behind them."""
+    warmup_ticks: int
+    """The tick from which on sums are kept: before it they are of no meaning."""
 
 
 class Nodes(NamedTuple):

@@ -9,6 +9,8 @@ import pyarrow as pa
 
 from cloudarena.engine.gpu_scores import WHOLE
 from cloudarena.engine.recorder import recorded
+from cloudarena.scenarios.vm.metrics import machine_ticks, machine_watt_ticks
+from cloudarena.scenarios.vm.metrics.warm_up import ticks_since
 from cloudarena.scenarios.vm.state import REFUSE, SERIES_COLUMNS, Outcome, World
 from cloudarena.workloads.vm.columns import CATEGORIES
 
@@ -93,13 +95,12 @@ def decisions_table(run: VmRun) -> pa.Table:
 
 
 def machines_table(run: VmRun) -> pa.Table:
-    """One row per machine, with its place in the hierarchy."""
+    """One row per machine, with its place in the hierarchy; without what a warm-up leaves out."""
     world, scenario = run.world, run.scenario
-    core_ticks = 100.0 * max(1, int(world.clock[0]["tick"])) * world.fleet.cores
-    # Steady machines are counted when something happens to them: these ticks are not, so far.
-    ticks = np.where(world.varying_at < 0, int(world.clock[0]["tick"]) - world.counted_to, 0)
-    watt_ticks = world.machine_watt_ticks + ticks * world.machines.power_w
-    demand = world.machine_demand_ticks + ticks * world.used
+    counts = int(ticks_since(run) > 0)
+    core_ticks = 100.0 * max(1, ticks_since(run)) * world.fleet.cores
+    ticks = machine_ticks(run)
+    demand = counts * (world.machine_demand_ticks + ticks * world.used)
     oversubscribed = ticks * (world.allocated_cores > world.fleet.cores)
     kinds = scenario.machines
     names = np.repeat(np.array([kind.name for kind in kinds]), [kind.count for kind in kinds])
@@ -119,13 +120,13 @@ def machines_table(run: VmRun) -> pa.Table:
             "rack": rack,
             "cores": world.machines.cores,
             "memory_gb": world.machines.memory_gb,
-            "energy_kwh": watt_ticks * scenario.tick_seconds / 3.6e6,
+            "energy_kwh": machine_watt_ticks(run) * scenario.tick_seconds / 3.6e6,
             "mean_cpu_utilisation": np.minimum(
-                1.0, (demand - world.machine_excess_ticks) / core_ticks
+                1.0, (demand - counts * world.machine_excess_ticks) / core_ticks
             ),
             "mean_cpu_demand": demand / core_ticks,
-            "oversubscribed_ticks": world.machine_oversubscribed + oversubscribed,
-            "overloaded_ticks": world.machine_overloaded,
+            "oversubscribed_ticks": counts * (world.machine_oversubscribed + oversubscribed),
+            "overloaded_ticks": counts * world.machine_overloaded,
         }
     )
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DAY = 86_400.0
 BURSTINESS, BURST_SHARE, BURST_SECONDS = 10.0, 0.1, 60.0
+EVERY_S, LENGTH_S = 1800.0, 120.0
 AMPLITUDE = 0.8
 MOST_ARRIVALS = 10**8
 """More would not fit into memory with what arrives."""
@@ -99,11 +100,57 @@ def bursty(
     rates = np.array([calm_rate, burstiness * calm_rate])
     lengths = np.array([burst_seconds * (1 - burst_share) / burst_share, burst_seconds])
     span = horizon if count is None else count / rate
+    _check_bursts(f"rate: {rate:g}", span, lengths)
+    return _in_turn(rng, rates, lengths, burst_share, count, horizon)
+
+
+def two_rates(
+    rng: np.random.Generator,
+    base: float,
+    burst: float,
+    *,
+    until: float,
+    every_s: float = EVERY_S,
+    length_s: float = LENGTH_S,
+) -> NDArray[np.float64]:
+    """A Poisson process with a base rate, and another in bursts: ``bursty`` by its two rates.
+
+    It begins within a burst as often as it is in one.
+
+    Args:
+        rng: draws the arrivals.
+        base: arrivals in a second between bursts; may be 0.
+        burst: arrivals in a second in a burst; may be 0.
+        until: for how long, in seconds.
+        every_s: the mean time from the end of a burst to the next.
+        length_s: the mean length of a burst.
+    """
+    horizon = _check(max(base, burst), None, until, every_s=every_s, length_s=length_s)
+    if min(base, burst) < 0:
+        raise SpecError(f"rate: {min(base, burst):g} is not allowed: at least 0")
+    lengths = np.array([every_s, length_s])
+    _check_bursts(f"length_s: {length_s:g}", horizon, lengths)
+    share = length_s / (every_s + length_s)
+    return _in_turn(rng, np.array([base, burst]), lengths, share, None, horizon)
+
+
+def _check_bursts(given: str, span: float, lengths: NDArray[np.float64]) -> None:
     if span / lengths.sum() > MOST_BURSTS:
         raise SpecError(
-            f"rate: {rate:g} is not allowed: in {span:.3g} s there are more than {MOST_BURSTS:,} "
-            f"bursts of {burst_seconds:g} s"
+            f"{given} is not allowed: in {span:.3g} s there are more than {MOST_BURSTS:,} "
+            f"bursts of {lengths[1]:g} s"
         )
+
+
+def _in_turn(
+    rng: np.random.Generator,
+    rates: NDArray[np.float64],
+    lengths: NDArray[np.float64],
+    burst_share: float,
+    count: int | None,
+    horizon: float,
+) -> NDArray[np.float64]:
+    """A Poisson process that is calm and in a burst in turn, with a rate and a mean length each."""
     state = int(rng.random() < burst_share)
     # Time is stretched so that one arrival comes in a unit: there it is a plain Poisson process.
     epochs = None if count is None else _epochs(rng, count, math.inf)

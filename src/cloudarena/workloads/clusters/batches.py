@@ -7,6 +7,7 @@ and how much their mix of classes varies (LC low, HC high covariance). The thesi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cloudarena.base.errors import SpecError
@@ -37,6 +38,16 @@ class Batches(NamedTuple):
     """The classes, where the source names them."""
 
 
+class Group(NamedTuple):
+    """A virtual cluster: VMs that only its own classes share."""
+
+    name: str
+    """The name; empty for that of all VMs, where the spec names none."""
+    vms: int
+    classes: tuple[int, ...]
+    """The indices of the classes, rising."""
+
+
 def generate_batches(
     count: int,
     horizon_s: float,
@@ -46,6 +57,7 @@ def generate_batches(
     regime_s: float,
     concentration: float,
     seed: int,
+    whose: str = "",
 ) -> Batches:
     """Batches at equal distances from 0 on, whose tasks are so much work in all.
 
@@ -63,8 +75,10 @@ def generate_batches(
         concentration: parameter of the Dirichlet distribution of the mix of a regime; the smaller,
             the more one class outweighs the others.
         seed: decides everything.
+        whose: the virtual cluster that they are of; each has random numbers of its own.
     """
-    rng = stream(seed, "batches")
+    of = f" of {whose}" if whose else ""
+    rng = stream(seed, f"batches{of}")
     mean = np.asarray(seconds, np.float64)
     classes = len(mean)
     times = np.arange(count, dtype=np.float64) * (horizon_s / count)
@@ -72,7 +86,7 @@ def generate_batches(
     if variance == "low":
         regimes = np.full((count, classes), 1.0 / classes)
     else:
-        regimes = _regimes(times, classes, regime_s, concentration, stream(seed, "regimes"))
+        regimes = _regimes(times, classes, regime_s, concentration, stream(seed, f"regimes{of}"))
     mixes = rng.gamma(np.maximum(STEADINESS * regimes, 1e-3), 1.0)
     mixes /= mixes.sum(axis=1, keepdims=True)
     work = mixes * volumes[:, None]
@@ -84,6 +98,14 @@ def generate_batches(
             f"most {MOST_TASKS:,}"
         )
     return Batches(times, tasks.astype(np.int64))
+
+
+def side_by_side(parts: Sequence[Batches], groups: Sequence[Group]) -> Batches:
+    """The batches of all virtual clusters, which arrive at the same times."""
+    tasks = np.zeros((len(parts[0].times), sum(len(one.classes) for one in groups)), np.int64)
+    for part, one in zip(parts, groups, strict=True):
+        tasks[:, one.classes] = part.tasks
+    return Batches(parts[0].times, tasks)
 
 
 def _regimes(

@@ -10,7 +10,7 @@ from cloudarena.base.arrow import pa
 from cloudarena.base.errors import TraceError, nearest
 from cloudarena.base.numpy import np
 from cloudarena.contract.source import Beginning, SpecPath
-from cloudarena.workloads.clusters.batches import MOST_SECONDS, MOST_TASKS, Batches
+from cloudarena.workloads.clusters.batches import MOST_SECONDS, MOST_TASKS, Batches, Group
 from cloudarena.workloads.clusters.source import BatchSource
 from cloudarena.workloads.columns import NUMBER, TEXT, WHOLE, location, read_columns, write_table
 
@@ -32,7 +32,12 @@ class BatchFile(BatchSource):
         return set(beginning.cells) == {"time_s", "class", "tasks"}
 
     def arrivals(
-        self, seed: int, names: Sequence[str] = (), seconds: Sequence[float] = (), vms: int = 1
+        self,
+        seed: int,
+        names: Sequence[str] = (),
+        seconds: Sequence[float] = (),
+        vms: int = 1,
+        groups: Sequence[Group] = (),
     ) -> Batches:
         """The batches; the same for every seed."""
         return read_batches(self.path, names)

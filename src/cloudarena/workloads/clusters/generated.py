@@ -8,7 +8,13 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from cloudarena.contract.source import Scan
-from cloudarena.workloads.clusters.batches import MOST_SECONDS, Batches, generate_batches
+from cloudarena.workloads.clusters.batches import (
+    MOST_SECONDS,
+    Batches,
+    Group,
+    generate_batches,
+    side_by_side,
+)
 from cloudarena.workloads.clusters.source import BatchSource
 
 
@@ -31,25 +37,41 @@ class Generated(BatchSource):
     variance: Literal["low", "high"] = "high"
     """How much the mix of classes varies: low or high."""
     load: float = Field(0.9, gt=0, le=100)
-    """The mean work over what all VMs can do in horizon_s."""
+    """The mean work over what all VMs can do in horizon_s; of each virtual cluster by itself."""
     regime_s: float = Field(600.0, ge=0.001)
     """The mean length of a regime, a time in which batches are alike, with high variance."""
     concentration: float = Field(0.25, gt=0, le=100)
     """The parameter of the Dirichlet distribution of the mix of a regime."""
 
     def arrivals(
-        self, seed: int, names: Sequence[str] = (), seconds: Sequence[float] = (), vms: int = 1
+        self,
+        seed: int,
+        names: Sequence[str] = (),
+        seconds: Sequence[float] = (),
+        vms: int = 1,
+        groups: Sequence[Group] = (),
     ) -> Batches:
-        """The batches under a seed."""
+        """The batches under a seed; those of each virtual cluster are drawn for its own VMs."""
+        if len(groups) < 2:
+            return self._drawn(seed, seconds or (1.0, 1.0), vms)
+        parts = [
+            self._drawn(seed, [seconds[c] for c in one.classes], one.vms, one.name)
+            for one in groups
+        ]
+        return side_by_side(parts, groups)
+
+    def _drawn(self, seed: int, seconds: Sequence[float], vms: int, whose: str = "") -> Batches:
+        """The batches of some classes on so many VMs."""
         return generate_batches(
             self.batches,
             self.horizon_s,
             self.load * vms * self.horizon_s,
-            seconds or (1.0, 1.0),
+            seconds,
             self.variance,
             self.regime_s,
             self.concentration,
             seed,
+            whose,
         )
 
     def scan(self, seed: int, seconds: tuple[float, ...] = (1.0, 1.0), vms: int = 16) -> Scan:

@@ -9,7 +9,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cloudarena.contract.spec import Spec
-from cloudarena.workloads.clusters.batches import MOST_SECONDS, MOST_TASKS, Batches, check_batches
+from cloudarena.workloads.clusters.batches import (
+    MOST_SECONDS,
+    MOST_TASKS,
+    Batches,
+    Group,
+    check_batches,
+)
 from cloudarena.workloads.clusters.source import BatchSource
 
 
@@ -31,7 +37,12 @@ class Inline(BatchSource):
     """Tasks in all, of which each batch and class has the part that ``batches`` say."""
 
     def arrivals(
-        self, seed: int, names: Sequence[str] = (), seconds: Sequence[float] = (), vms: int = 1
+        self,
+        seed: int,
+        names: Sequence[str] = (),
+        seconds: Sequence[float] = (),
+        vms: int = 1,
+        groups: Sequence[Group] = (),
     ) -> Batches:
         """The batches; the same for every seed."""
         times = [batch.time_s for batch in self.batches]

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 from cloudarena.contract.source import Scan, Source
-from cloudarena.workloads.clusters.batches import Batches
+from cloudarena.workloads.clusters.batches import Batches, Group
 
 
 class BatchSource(Source):
@@ -14,7 +14,12 @@ class BatchSource(Source):
 
     @abstractmethod
     def arrivals(
-        self, seed: int, names: Sequence[str] = (), seconds: Sequence[float] = (), vms: int = 1
+        self,
+        seed: int,
+        names: Sequence[str] = (),
+        seconds: Sequence[float] = (),
+        vms: int = 1,
+        groups: Sequence[Group] = (),
     ) -> Batches:
         """The batches under a seed.
 
@@ -23,6 +28,7 @@ class BatchSource(Source):
             names: the classes of the scenario; those of the source by default.
             seconds: the mean time of a task of each class.
             vms: how many VMs the scenario has.
+            groups: its virtual clusters; one of all VMs and classes by default.
         """
 
     def scan(self, seed: int) -> Scan:

@@ -9,13 +9,12 @@ from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.base.numpy import np
 from cloudarena.workloads.arrays import writable
 from cloudarena.workloads.arrivals.processes import (
-    BURST_SECONDS,
-    BURST_SHARE,
-    BURSTINESS,
-    bursty,
+    EVERY_S,
+    LENGTH_S,
     diurnal,
     even,
     poisson,
+    two_rates,
 )
 from cloudarena.workloads.arrivals.rates import MOST_REQUESTS, arrivals_by_rate
 from cloudarena.workloads.columns import NUMBER, check, read_columns
@@ -144,27 +143,23 @@ class RandomWalk(NamedTuple):
 
 
 class Bursts(NamedTuple):
-    """A Poisson process that switches between calm and burst (see ``arrivals.bursty``)."""
+    """A Poisson process with a base rate, and another in bursts (see ``processes.two_rates``)."""
 
-    rate: float
-    burstiness: float = BURSTINESS
-    burst_share: float = BURST_SHARE
-    burst_seconds: float = BURST_SECONDS
+    base: float
+    burst: float
+    every_s: float = EVERY_S
+    length_s: float = LENGTH_S
 
     def arrival_times(
         self, rng: np.random.Generator, duration_s: float, load_scale: float
     ) -> Floats:
         """A two-state MMPP."""
-        rate = _rate("rate", self.rate) * load_scale
-        if rate == 0:
+        base = _rate("base", self.base) * load_scale
+        burst = _rate("burst", self.burst) * load_scale
+        if max(base, burst) == 0:
             return np.empty(0)
-        return bursty(
-            rng,
-            rate,
-            until=duration_s,
-            burstiness=self.burstiness,
-            burst_share=self.burst_share,
-            burst_seconds=self.burst_seconds,
+        return two_rates(
+            rng, base, burst, until=duration_s, every_s=self.every_s, length_s=self.length_s
         )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.contract.source import Beginning, SpecPath
+from cloudarena.workloads.arrivals.processes import EVERY_S, LENGTH_S
 from cloudarena.workloads.faas import arrivals
 from cloudarena.workloads.faas.source import Rate, RequestSource
+
+OLD_KEYS_OF_BURSTS = ("rate", "burstiness", "burst_share", "burst_seconds")
 
 
 class NoRequests(RequestSource):
@@ -111,25 +114,42 @@ class RandomWalk(RequestSource):
 
 
 class Bursts(RequestSource):
-    """A Poisson process that switches between calm and burst."""
+    """A Poisson process with a base rate, and a higher one in bursts."""
 
     is_generator = True
     reads_files = False
-    example = "--kind faas --rate 5 --out requests"
+    example = "--kind faas --base 5 --burst 50 --out requests"
 
     source: Literal["bursts"]
-    rate: Rate
-    """Requests a second, over calm and burst."""
-    burstiness: float = Field(10.0, ge=1, le=1e6)
-    """How many times as many arrive in a burst as in calm."""
-    burst_share: float = Field(0.1, ge=1e-9, le=1 - 1e-9)
-    """The share of time that is burst."""
-    burst_seconds: float = Field(60.0, gt=0, le=1e9)
-    """The mean length of a burst."""
+    base: Rate
+    """Requests a second between bursts."""
+    burst: Rate
+    """Requests a second in a burst."""
+    every_s: float = Field(EVERY_S, gt=0, le=1e9)
+    """Seconds from the end of a burst to the next, on average."""
+    length_s: float = Field(LENGTH_S, gt=0, le=1e9)
+    """How long a burst lasts on average, in seconds."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, value: Any) -> Any:
+        """Says what the keys are that were others before 0.2.0."""
+        old = [key for key in OLD_KEYS_OF_BURSTS if isinstance(value, Mapping) and key in value]
+        if old:
+            raise PydanticCustomError(
+                "unknown_key", f"unknown key '{old[0]}'. Now base, burst, every_s and length_s"
+            )
+        return value
+
+    @property
+    def mean(self) -> float:
+        """Requests a second on average."""
+        whole = self.every_s + self.length_s
+        return (self.base * self.every_s + self.burst * self.length_s) / whole
 
     def profile(self) -> arrivals.Profile:
         """Returns the profile that the spec describes."""
-        return arrivals.Bursts(self.rate, self.burstiness, self.burst_share, self.burst_seconds)
+        return arrivals.Bursts(self.base, self.burst, self.every_s, self.length_s)
 
 
 class Recorded(RequestSource):

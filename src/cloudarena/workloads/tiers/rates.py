@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from cloudarena.base.arrays import Floats
 from cloudarena.base.numpy import np
 from cloudarena.workloads.arrivals import rates
+from cloudarena.workloads.arrivals.processes import EVERY_S, LENGTH_S
 from cloudarena.workloads.tiers.source import SECONDS, Rate, RateSource
 
 
@@ -74,9 +75,9 @@ class Bursts(Waves):
     """Requests a second between bursts."""
     burst: Rate
     """Requests a second in a burst."""
-    every_s: float = Field(1800.0, ge=1, le=1e9)
+    every_s: float = Field(EVERY_S, ge=1, le=1e9)
     """Seconds from the end of a burst to the next, on average."""
-    length_s: float = Field(120.0, ge=1, le=1e9)
+    length_s: float = Field(LENGTH_S, ge=1, le=1e9)
     """How long a burst lasts on average, in seconds."""
     amplitude: float = Field(0.0, ge=0, le=1)
     """How far the rate goes up and down under the bursts, as a share."""

@@ -270,12 +270,12 @@ def _mixture(
     """
     from scipy.special import ndtri
 
-    share, long_law = long
+    share, parameters_of_long = long
     is_other = deal_to_groups(
         rng, deployment, quota_counts(len(deployment), (share, 1.0 - share))
     ).astype(bool)
     lifetimes = np.full(len(deployment), np.inf)
-    for members, parameters in ((~is_other, long_law), (is_other, other)):
+    for members, parameters in ((~is_other, parameters_of_long), (is_other, other)):
         if parameters is not None:
             median, sigma = parameters
             uniform = strata_by_group(rng, deployment[members], LIFETIME_CORRELATION)

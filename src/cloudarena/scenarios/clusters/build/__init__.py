@@ -70,6 +70,11 @@ def build_world(scenario: ClustersScenario, batches: Batches, seed: int) -> Worl
     memory = [drawn(one.memory_mb, "memory", one.name) for one in scenario.classes]
     tasks = batches.tasks.astype(np.float64)
     seconds = np.ascontiguousarray(np.maximum(np.transpose(times), LEAST_SECONDS))
+    groups = scenario.groups
+    cluster_of = np.zeros(classes, np.int64)
+    for index, group in enumerate(groups):
+        cluster_of[list(group.classes)] = index
+    cluster_vms = np.array([group.vms for group in groups], np.int64)
     changes, up_before = changes_of(scenario.vms, outages(scenario, batches, seed))
     return World(
         rules=Rules(
@@ -97,6 +102,12 @@ def build_world(scenario: ClustersScenario, batches: Batches, seed: int) -> Worl
         left=tasks[0] * seconds[0],
         done=np.zeros(classes),
         totals=np.zeros(len(Total)),
+        class_totals=np.zeros((classes, len(Total))),
+        cluster_of=read_only(cluster_of),
+        cluster_vms=read_only(cluster_vms),
+        cluster_first=read_only(np.cumsum(cluster_vms) - cluster_vms),
+        largest_work=np.zeros(len(groups)),
+        next_vm=np.zeros(len(groups), np.int64),
         clock=np.zeros(1, CLOCK),
         plans=np.zeros(FIRST_ROOM, PLAN),
         plan_shares=np.zeros((FIRST_ROOM, classes), np.int64),

@@ -14,7 +14,9 @@ from cloudarena.scenarios.clusters.spec import ClustersScenario
 from cloudarena.workloads.clusters.batches import Batches
 
 LASTING = 4.0
-"""How long VMs go on to fail after the last batch, by default: this times what all work takes."""
+"""How long VMs go on to fail after the last batch, by default: this times what all work takes.
+
+Of several virtual clusters that which needs longest counts."""
 MOST_CELLS = 20_000_000
 """How many numbers may say which VMs are up when."""
 
@@ -40,8 +42,12 @@ def outages(scenario: ClustersScenario, batches: Batches, seed: int) -> list[Dow
         until = failures.until_s
         if until is None:
             means = np.array([one.seconds.mean for one in scenario.classes])
-            work = float((batches.tasks * means).sum())
-            until = float(batches.times[-1]) + LASTING * work / scenario.vms
+            work = batches.tasks * means
+            longest = 0.0
+            for group in scenario.groups:
+                own = np.isin(np.arange(len(means)), group.classes)
+                longest = max(longest, LASTING * float((work * own).sum()) / group.vms)
+            until = float(batches.times[-1]) + longest
         _check_number(scenario.vms, failures.mean_up_s, failures.mean_down_s, until)
         for vm in range(scenario.vms):
             # A VM has a stream of its own, so that others may be added.

@@ -18,6 +18,7 @@ from cloudarena.scenarios.clusters.observe.works import (
     all_arrived,
     by_weight,
     count_until,
+    equal,
     greedy,
     look_at_work,
     mean_optimum,
@@ -125,42 +126,48 @@ def copy_shares(actions: NDArray[np.int64], to: int, of: NDArray[np.int64]) -> N
 @jitable
 def rule_shares(world: World, rule: int, shares: NDArray[np.int64]) -> bool:
     """Writes the shares of a rule, by its feature; says whether there are any."""
-    works, rules, memory = world.works, world.rules, world.mean_memory_mb
+    works, rules = world.works, world.rules
     if rule == RULES:
         plans = world.clock[0]["plans"]
         for c in range(len(shares)):
             shares[c] = world.plan_shares[plans - 1, c] if plans > 0 else 1
         return bool(plans > 0)
     if rule == RULES + 1:
-        mean_optimum(works[Works.EXPECTED], memory, rules.vms, rules.allow_idle, shares)
+        mean_optimum(world, works[Works.EXPECTED], shares)
     elif rule == RULES + 2:
-        by_weight(works[Works.EXPECTED], rules.vms, shares)
+        by_weight(world, works[Works.EXPECTED], shares)
     elif rule == RULES + 3:
         if rules.vms - len(shares) > MOST_GREEDY:
             return False
-        greedy(works[Works.EXPECTED], rules.vms, shares)
+        greedy(world, works[Works.EXPECTED], shares)
     elif rule == RULES + 4:
-        classes = len(shares)
-        for c in range(classes):
-            shares[c] = rules.vms // classes + (1 if c < rules.vms % classes else 0)
+        equal(world, shares)
     elif rule == RULES + 5:
-        mean_optimum(works[Works.BACKLOG], memory, rules.vms, rules.allow_idle, shares)
+        mean_optimum(world, works[Works.BACKLOG], shares)
     else:
-        mean_optimum(works[Works.LONG_RUN], memory, rules.vms, rules.allow_idle, shares)
+        mean_optimum(world, works[Works.LONG_RUN], shares)
     return True
 
 
 @jitable
-def next_class(work: NDArray[np.float64], shares: NDArray[np.int64], after: int, to: bool) -> int:
+def next_class(
+    world: World,
+    work: NDArray[np.float64],
+    shares: NDArray[np.int64],
+    after: int,
+    to: bool,
+    near: int,
+) -> int:
     """The class that takes longest but for those before it, or could best spare a VM; -1 if none.
 
-    ``after`` is the one before it in this order, -1 for the first; ties go by their index.
+    ``after`` is the one before it in this order, -1 for the first; ties go by their index. Who
+    could spare one is in the virtual cluster of ``near``.
     """
     best, found, last = -1, np.inf, -np.inf
     if after >= 0:
         last = -work[after] / shares[after] if to else work[after] / (shares[after] - 1)
     for c in range(len(work)):
-        if not to and shares[c] < 2:
+        if not to and (shares[c] < 2 or world.cluster_of[c] != world.cluster_of[near]):
             continue
         time = -work[c] / shares[c] if to else work[c] / (shares[c] - 1)
         if time < last or (time == last and c <= after):
@@ -187,10 +194,10 @@ def gather(world: World, actions: NDArray[np.int64]) -> int:
                 held = add(actions, held, max(least_s, multiple * stage_s))
     work, best, to = world.works[Works.EXPECTED], actions[0, :classes], -1
     for _ in range(MOVES):
-        to = next_class(work, best, to, True)
+        to = next_class(world, work, best, to, True, 0)
         source = -1
         for _ in range(MOVES):
-            source = next_class(work, best, source, False) if to >= 0 else -1
+            source = next_class(world, work, best, source, False, to) if to >= 0 else -1
             if source >= 0 and source != to and held < room:
                 copy_shares(actions, held, best)
                 actions[held, to] += 1

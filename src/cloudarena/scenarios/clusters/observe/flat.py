@@ -30,8 +30,9 @@ class ClustersObserver:
     backlog's work, of the work that arrived since the last decision, of the work that is expected
     for the next stage, and of the VMs in force.
 
-    Action (multi-discrete): a weight for each class (a VM each, the others in proportion; if all
-    are 0, equally), and the length of the stage: 0.5, 1, 2 or 4 times ``stage_s``.
+    Action (multi-discrete): a weight for each class (a VM each, the others of its virtual cluster
+    in proportion; if all of these are 0, equally), and the length of the stage: 0.5, 1, 2 or 4
+    times ``stage_s``. So every action is allowed, whatever sums the virtual clusters keep.
 
     Reward: minus the seconds that pass, which sum to ``makespan_s`` (the default), or the change of
     another metric so far, negative where lower is better; of the backlog the task-seconds.
@@ -70,8 +71,11 @@ class ClustersObserver:
     def action(self, run: ClustersRun, choice: Any) -> Plan:
         """The scenario's action for a choice."""
         *weights, length = np.asarray(choice, np.int64)
-        weight = np.array(weights, np.float64)
-        shares = by_weight(weight if weight.any() else np.ones(len(weight)), self._scenario.vms)
+        weight, shares = np.array(weights, np.float64), np.empty(len(weights), np.int64)
+        for one in self._scenario.groups:
+            own = list(one.classes)
+            parts = weight[own] if weight[own].any() else np.ones(len(own))
+            shares[own] = by_weight(parts, one.vms)
         seconds = LENGTHS[int(length)] * self._scenario.stage_s
         return Plan(shares, max(seconds, self._scenario.least_stage_s))
 

@@ -12,7 +12,7 @@ from cloudarena.engine.compiled import jitable
 from cloudarena.scenarios.clusters.state import Works, World
 
 LEAST_PART = 1e-6
-"""The least work of a class, as a part of the largest: no class is without any."""
+"""The least work of a class, as a part of the largest of its virtual cluster: none has none."""
 LEAST_WORK = 1e-12
 MOST_GREEDY = 2000
 """VMs beyond one for each class up to which the greedy share is looked for, one VM at a time."""
@@ -102,7 +102,7 @@ def look_at_work(world: World) -> None:
     """Writes the work of each class, in VM-seconds at mean task times, to ``world.works``."""
     works, stage_s, now = world.works, world.rules.stage_s, world.clock[0]["now"]
     begins = begins_at(world)
-    largest, known = 0.0, count_until(world.times, now)
+    known = count_until(world.times, now)
     for c in range(works.shape[1]):
         arrived = world.arrived[known, c]
         mean, backlog = world.mean_seconds[c], max(arrived - world.done[c], 0.0)
@@ -115,9 +115,13 @@ def look_at_work(world: World) -> None:
         works[Works.LONG_RUN, c] = backlog * mean + long_rate * stage_s
         works[Works.RECENT_RATE, c] = coming * mean / stage_s
         works[Works.LONG_RATE, c] = long_rate
-        largest = max(largest, works[Works.EXPECTED, c])
-    least = max(LEAST_PART * largest, LEAST_WORK)
+    largest = world.largest_work
+    largest[:] = 0.0
     for c in range(works.shape[1]):
+        k = world.cluster_of[c]
+        largest[k] = max(largest[k], works[Works.EXPECTED, c])
+    for c in range(works.shape[1]):
+        least = max(LEAST_PART * largest[world.cluster_of[c]], LEAST_WORK)
         for row in (Works.BACKLOG, Works.EXPECTED, Works.LONG_RUN):
             works[row, c] = max(works[row, c], least)
 
@@ -143,74 +147,107 @@ def needed(work: float, span: float) -> int:
 
 
 @jitable
-def by_weight(work: Floats, vms: int, shares: NDArray[np.int64]) -> None:
-    """Writes a VM for each class and of the others a part in proportion to its work.
+def by_weight(world: World, work: Floats, shares: NDArray[np.int64]) -> None:
+    """Writes a VM for each class and of the others of its virtual cluster a part by its work.
 
     Whole numbers by largest remainders; ties go to the first class.
     """
-    classes, total, given = len(work), 0.0, 0
-    for c in range(classes):
-        total += work[c]
-    spare = vms - classes
-    for c in range(classes):
-        shares[c] = 1 + math.floor(spare * work[c] / total)
-        given += shares[c]
-    for _ in range(vms - given):
-        best, most = -1, -1.0
-        for c in range(classes):
-            exact = spare * work[c] / total
-            rest = exact - math.floor(exact)
-            if shares[c] == 1 + math.floor(exact) and rest > most:
-                best, most = c, rest
-        shares[best] += 1
+    for k in range(len(world.cluster_vms)):
+        classes, total, given = 0, 0.0, 0
+        for c in range(len(work)):
+            if world.cluster_of[c] == k:
+                classes += 1
+                total += work[c]
+        spare = world.cluster_vms[k] - classes
+        for c in range(len(work)):
+            if world.cluster_of[c] == k:
+                shares[c] = 1 + math.floor(spare * work[c] / total)
+                given += shares[c]
+        for _ in range(world.cluster_vms[k] - given):
+            best, most = -1, -1.0
+            for c in range(len(work)):
+                exact = spare * work[c] / total
+                rest = exact - math.floor(exact)
+                is_own = world.cluster_of[c] == k
+                if is_own and shares[c] == 1 + math.floor(exact) and rest > most:
+                    best, most = c, rest
+            shares[best] += 1
 
 
 @jitable
-def mean_optimum(
-    work: Floats, memory: Floats, vms: int, allow_idle: bool, shares: NDArray[np.int64]
-) -> float:
-    """Writes the shares of the shortest makespan, of those the least memory; returns it.
+def equal(world: World, shares: NDArray[np.int64]) -> None:
+    """Writes as many VMs for each class of a virtual cluster; the first ones get what is over."""
+    for k in range(len(world.cluster_vms)):
+        classes, before = 0, 0
+        for c in range(len(shares)):
+            classes += 1 if world.cluster_of[c] == k else 0
+        each, over = world.cluster_vms[k] // classes, world.cluster_vms[k] % classes
+        for c in range(len(shares)):
+            if world.cluster_of[c] == k:
+                shares[c] = each + (1 if before < over else 0)
+                before += 1
+
+
+@jitable
+def fit_to(world: World, k: int, work: Floats, span: float, shares: NDArray[np.int64]) -> int:
+    """Writes the fewest VMs that do the work of a virtual cluster in a time; how many are left."""
+    left = world.cluster_vms[k]
+    for c in range(len(work)):
+        if world.cluster_of[c] == k:
+            shares[c] = needed(work[c], span)
+            left -= shares[c]
+    return int(left)
+
+
+@jitable
+def mean_optimum(world: World, work: Floats, shares: NDArray[np.int64]) -> None:
+    """Writes the shares of the shortest makespan of each virtual cluster, with the least memory.
 
     It begins with what a longer makespan needs, that of shares in proportion, and gives VM after
     VM to the class that takes longest.
     """
-    classes, total = len(work), 0.0
-    for c in range(classes):
-        total += work[c]
-    span = 0.0
-    for c in range(classes):
-        span = max(span, work[c] / (1 + math.floor((vms - classes) * work[c] / total)))
-    given = 0
-    for c in range(classes):
-        shares[c] = needed(work[c], span)
-        given += shares[c]
-    for _ in range(vms - given):
-        longest = 0
-        for c in range(classes):
-            if work[c] / shares[c] > work[longest] / shares[longest]:
-                longest = c
-        shares[longest] += 1
-    span, given, lightest = span_of(work, shares), 0, 0
-    for c in range(classes):
-        shares[c] = needed(work[c], span)
-        given += shares[c]
-        if memory[c] < memory[lightest]:
-            lightest = c
-    if not allow_idle:
-        shares[lightest] += vms - given
-    return span
+    memory = world.mean_memory_mb
+    for k in range(len(world.cluster_vms)):
+        classes, total, span, lightest = 0, 0.0, 0.0, -1
+        for c in range(len(work)):
+            if world.cluster_of[c] == k:
+                classes += 1
+                total += work[c]
+                if lightest < 0 or memory[c] < memory[lightest]:
+                    lightest = c
+        spare = world.cluster_vms[k] - classes
+        for c in range(len(work)):
+            if world.cluster_of[c] == k:
+                span = max(span, work[c] / (1 + math.floor(spare * work[c] / total)))
+        for _ in range(fit_to(world, k, work, span, shares)):
+            longest, most = 0, -1.0
+            for c in range(len(work)):
+                if world.cluster_of[c] == k and work[c] / shares[c] > most:
+                    longest, most = c, work[c] / shares[c]
+            shares[longest] += 1
+        span = 0.0
+        for c in range(len(work)):
+            if world.cluster_of[c] == k:
+                span = max(span, work[c] / shares[c])
+        left = fit_to(world, k, work, span, shares)
+        if not world.rules.allow_idle:
+            shares[lightest] += left
 
 
 @jitable
-def greedy(work: Floats, vms: int, shares: NDArray[np.int64]) -> None:
-    """Writes VM after VM to the class whose time it shortens most."""
-    classes = len(work)
-    for c in range(classes):
-        shares[c] = 1
-    for _ in range(vms - classes):
-        best, most = 0, -1.0
-        for c in range(classes):
-            gain = work[c] / (shares[c] * (shares[c] + 1.0))
-            if gain > most:
-                best, most = c, gain
-        shares[best] += 1
+def greedy(world: World, work: Floats, shares: NDArray[np.int64]) -> None:
+    """Writes VM after VM to the class whose time it shortens most, in each virtual cluster."""
+    for k in range(len(world.cluster_vms)):
+        left = world.cluster_vms[k]
+        for c in range(len(work)):
+            if world.cluster_of[c] == k:
+                shares[c] = 1
+                left -= 1
+        for _ in range(left):
+            best, most = 0, -1.0
+            for c in range(len(work)):
+                if world.cluster_of[c] == k:
+                    gain = work[c] / (shares[c] * (shares[c] + 1.0))
+                    if gain > most:
+                        best, most = c, gain
+            shares[best] += 1

@@ -4,6 +4,10 @@ Each evaluates shares by the closed-form model of a stage's work, with the distr
 classes and common random numbers, and takes the best. They differ in how many evaluations they
 spend on that, and so, where an evaluation takes time, in how long their stages are and how old
 their news is.
+
+Each virtual cluster has a scheduler of its own, as in the thesis (its equation 4.9): shares are
+evaluated and chosen cluster by cluster, so evaluations add up and never multiply. A stage has one
+length for all.
 After chapters 5 and 6 of Zhang's thesis (Tsinghua, 2011).
 """
 
@@ -25,9 +29,8 @@ from cloudarena.optimizers.ordinal.final_rules import choose
 from cloudarena.optimizers.ordinal.layers import first_in_order
 from cloudarena.scenarios.clusters.decision import UNTIL_DONE, ClustersDecision, Plan
 from cloudarena.scenarios.clusters.policies.book import POLICIES
-from cloudarena.scenarios.clusters.policies.model.cluster_model import ClusterModel, Estimator
-from cloudarena.scenarios.clusters.policies.model.compositions import Compositions
-from cloudarena.scenarios.clusters.policies.model.large_spaces import near_front
+from cloudarena.scenarios.clusters.policies.model.cluster_model import Estimator
+from cloudarena.scenarios.clusters.policies.model.stage_model import Space, StageModel
 from cloudarena.scenarios.clusters.policies.model.stages import (
     MERGE_FLOOR,
     SPLIT_FLOOR,
@@ -46,44 +49,10 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 DESIGNS = 50_000
 """Shares that a decider looks at; of a larger space it takes a sample."""
-SAFETY_NET = 0.25
-"""The least part of a sample that is drawn uniformly, and so trusts no model."""
 SLOWER = 0.1
 """How much longer than the shortest makespan one may be by the rule of the least memory."""
 FEWEST_PROPER = 10
 """Proper replications of a selected share, however short the time."""
-
-
-class StageModel(ClusterModel):
-    """The closed-form model of a stage's work, with the classes' own distributions."""
-
-    drawn_together = 250
-
-    def __init__(
-        self,
-        shares: Ints,
-        decision: ClustersDecision,
-        load: Floats,
-        estimator: Estimator,
-        seed: int,
-    ) -> None:
-        super().__init__(
-            shares,
-            load / decision.mean_seconds,
-            decision.mean_seconds,
-            decision.mean_memory_mb,
-            seed=seed,
-            estimator=estimator,
-            memory_of=decision.memory,
-        )
-        self._distributions = [one.seconds for one in decision.classes]
-        self._distributions += [one.memory_mb for one in decision.classes]
-
-    def draw_factors(self, rng: np.random.Generator) -> Floats:
-        """Factors by the classes' distributions."""
-        return np.stack(
-            [one.factors(rng, self.drawn_together) for one in self._distributions], axis=1
-        )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -108,35 +77,27 @@ class _Iterative(ABC):
 
     def start(self, scenario: ClustersScenario, seed: int) -> None:
         """Takes all shares there are, or draws some that every decision looks at."""
-        self._space = Compositions(scenario.vms, len(scenario.classes), scenario.allow_idle)
-        self._looked_at = min(self._space.size, self.designs)
-        """Shares that a decision looks at."""
-        if self._space.size <= self.designs:
-            self._drawn = self._space.all()
-        else:
-            self._drawn = self._space.draw(self.designs, seed)
-
-    def _shares(self, decision: ClustersDecision, load: Floats) -> Ints:
-        """All shares, or a sample for this load: near the front of the mean model, and uniform."""
-        if self._space.size <= self.designs:
-            return self._drawn
-        most = max(1, math.floor((1.0 - SAFETY_NET) * self.designs))
-        near = near_front(self._space, load, decision.mean_memory_mb, most)
-        return np.concatenate((near, self._drawn[: self.designs - len(near)]))
+        self._spaces = [
+            Space(group, scenario.allow_idle, self.designs, seed) for group in scenario.groups
+        ]
 
     def __call__(self, decision: ClustersDecision) -> Plan:
-        """The best share for the stage, and its length."""
+        """The best share of each virtual cluster for the stage, and its length."""
         length = self._length(decision)
-        seed = int(decision.rng.integers(2**31))
-        load = decision.load(length)
-        shares = self._shares(decision, load)
-        model = StageModel(shares, decision, load, self.estimator, seed)
-        if decision.decide_seconds > 0 and decision.number == 0:
-            # Thought out beforehand, with all the time in the world.
-            share, spent = self._best(model, model.all_designs(), 0, self.replications)
-        else:
-            share, spent = self._decide(model, decision)
-        return Plan(share, length, spent)
+        load, memory = decision.load(length), decision.mean_memory_mb
+        shares, evaluations = np.empty(len(decision.shares), np.int64), 0
+        for index, space in enumerate(self._spaces):
+            seed = int(decision.rng.integers(2**31))
+            some = space.shares(load, memory)
+            model = StageModel(some, decision, load, self.estimator, seed, space.own)
+            if decision.decide_seconds > 0 and decision.number == 0:
+                # Thought out beforehand, with all the time in the world.
+                share, spent = self._best(model, model.all_designs(), 0, self.replications)
+            else:
+                share, spent = self._decide(model, decision, index)
+            shares[space.own] = share
+            evaluations += spent
+        return Plan(shares, length, evaluations)
 
     def _length(self, decision: ClustersDecision) -> float:
         """The length of a stage: the time to think; by the spec where that takes no time."""
@@ -145,13 +106,19 @@ class _Iterative(ABC):
         seconds = self._cost() * decision.decide_seconds or decision.stage_s
         return max(float(seconds), decision.least_stage_s)
 
-    @abstractmethod
     def _cost(self) -> int:
         """Evaluations of a decision."""
+        return sum(self._cost_of(index) for index in range(len(self._spaces)))
 
     @abstractmethod
-    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
-        """A share, and the evaluations spent on it."""
+    def _cost_of(self, index: int) -> int:
+        """Evaluations of a decision for a virtual cluster."""
+
+    @abstractmethod
+    def _decide(
+        self, model: StageModel, decision: ClustersDecision, index: int
+    ) -> tuple[Ints, int]:
+        """A share of a virtual cluster, and the evaluations spent on it."""
 
     def _best(
         self, model: StageModel, designs: Ints, first: int, replications: int
@@ -189,10 +156,12 @@ class IterativeMonteCarlo(_Iterative):
 
     name = "iterative-monte-carlo"
 
-    def _cost(self) -> int:
-        return self._looked_at * self.replications
+    def _cost_of(self, index: int) -> int:
+        return self._spaces[index].looked_at * self.replications
 
-    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
+    def _decide(
+        self, model: StageModel, decision: ClustersDecision, index: int
+    ) -> tuple[Ints, int]:
         return self._best(model, model.all_designs(), 0, self.replications)
 
 
@@ -219,14 +188,19 @@ class IterativeBlindPick(_Iterative):
     def start(self, scenario: ClustersScenario, seed: int) -> None:
         """Finds out how many to pick."""
         super().start(scenario, seed)
-        good = min(self.good, self._looked_at)
-        self._picked = blind_pick_size(self._looked_at, good, 1, self.confidence)
+        self._picked = [
+            blind_pick_size(one.looked_at, min(self.good, one.looked_at), 1, self.confidence)
+            for one in self._spaces
+        ]
 
-    def _cost(self) -> int:
-        return self._picked * self.replications
+    def _cost_of(self, index: int) -> int:
+        return self._picked[index] * self.replications
 
-    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
-        picked = decision.rng.choice(model.size, self._picked, replace=False, shuffle=False)
+    def _decide(
+        self, model: StageModel, decision: ClustersDecision, index: int
+    ) -> tuple[Ints, int]:
+        few = self._picked[index]
+        picked = decision.rng.choice(model.size, few, replace=False, shuffle=False)
         return self._best(model, np.sort(picked), 0, self.replications)
 
 
@@ -251,13 +225,16 @@ class Ilos(_Iterative):
     def start(self, scenario: ClustersScenario, seed: int) -> None:
         """No more can be selected than there are."""
         super().start(scenario, seed)
-        self._few = min(self.selected, self._looked_at)
+        self._few = [min(self.selected, one.looked_at) for one in self._spaces]
 
-    def _cost(self) -> int:
-        return self._looked_at * self.rough + self._few * self.replications
+    def _cost_of(self, index: int) -> int:
+        looked_at = self._spaces[index].looked_at
+        return looked_at * self.rough + self._few[index] * self.replications
 
-    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
-        return self._two_stages(model, self.rough, self._few, self.replications)
+    def _decide(
+        self, model: StageModel, decision: ClustersDecision, index: int
+    ) -> tuple[Ints, int]:
+        return self._two_stages(model, self.rough, self._few[index], self.replications)
 
 
 @POLICIES.stepped("elos")
@@ -366,15 +343,19 @@ class Elos(Ilos):
             found.merge if self.merge is None else self.merge,
         )
 
-    def _decide(self, model: StageModel, decision: ClustersDecision) -> tuple[Ints, int]:
+    def _decide(
+        self, model: StageModel, decision: ClustersDecision, index: int
+    ) -> tuple[Ints, int]:
         if decision.decide_seconds == 0:
-            return super()._decide(model, decision)
+            return super()._decide(model, decision, index)
+        # As often for each virtual cluster, so that all of them together keep to the time.
+        few, size = sum(self._few), sum(one.looked_at for one in self._spaces)
         budget = decision.allowed_s / decision.decide_seconds
-        rough = math.floor((budget - self._few * self.replications) / model.size)
+        rough = math.floor((budget - few * self.replications) / size)
         if rough >= 1:
             rough = min(rough, self.replications)
-            return self._two_stages(model, rough, self._few, self.replications)
+            return self._two_stages(model, rough, self._few[index], self.replications)
         # Too short for that: a single screening stage, and what is left for the selected.
-        proper = math.floor((budget - model.size) / self._few)
+        proper = math.floor((budget - size) / few)
         proper = min(max(proper, FEWEST_PROPER), self.replications)
-        return self._two_stages(model, 1, self._few, proper)
+        return self._two_stages(model, 1, self._few[index], proper)

@@ -1,8 +1,11 @@
-"""The policies that cost no evaluations: they know mean task times and take the spec's stages."""
+"""The policies that cost no evaluations: they know mean task times and take the spec's stages.
+
+Each virtual cluster has its VMs shared out by itself, as if the others were not there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -25,6 +28,20 @@ def by_weight(weights: Floats, vms: int) -> Ints:
     return 1 + largest_remainders(weights[None, :], vms - len(weights))[0]
 
 
+def in_each_cluster(decision: ClustersDecision, rule: Callable[[Ints, int], Ints]) -> Ints:
+    """The shares that a rule gives to some classes, so many VMs, virtual cluster by cluster."""
+    shares = np.empty(len(decision.shares), np.int64)
+    for one in decision.clusters:
+        own = np.array(one.classes, np.int64)
+        shares[own] = rule(own, one.vms)
+    return shares
+
+
+def equal_shares(decision: ClustersDecision) -> Ints:
+    """Equal numbers of VMs for the classes of each virtual cluster."""
+    return in_each_cluster(decision, lambda own, vms: by_weight(np.ones(len(own)), vms))
+
+
 def plain_plan(decision: ClustersDecision, shares: Ints) -> Plan:
     """A share for a stage of the spec's length; when all has arrived, until it is done."""
     return Plan(shares, UNTIL_DONE if decision.all_arrived else decision.stage_s)
@@ -32,13 +49,16 @@ def plain_plan(decision: ClustersDecision, shares: Ints) -> Plan:
 
 @POLICIES.stepped("equal")
 class Equal:
-    """Equal numbers of VMs for all classes; what is left over goes to the first ones."""
+    """Equal numbers of VMs for all classes; what is left over goes to the first ones.
+
+    With virtual clusters, for all classes of each.
+    """
 
     name = "equal"
 
     def __call__(self, decision: ClustersDecision) -> Plan:
         """Returns a plan of equal shares."""
-        return plain_plan(decision, by_weight(np.ones(len(decision.shares)), decision.vms))
+        return plain_plan(decision, equal_shares(decision))
 
 
 @POLICIES.stepped("fixed")
@@ -46,7 +66,8 @@ class Fixed:
     """One share from start to end: ``fixed:shares=4-5-3-3-3-1-1``; equal if none is given.
 
     Args:
-        shares: VMs of each class, a sequence or a text with hyphens between the numbers.
+        shares: VMs of each class, in the order of the spec whichever virtual cluster they are in;
+            a sequence or a text with hyphens between the numbers.
     """
 
     name = "fixed"
@@ -65,19 +86,24 @@ class Fixed:
 
     def __call__(self, decision: ClustersDecision) -> Plan:
         """The share, until all is done."""
-        equal = by_weight(np.ones(len(decision.shares)), decision.vms)
-        return Plan(equal if self._shares is None else self._shares, UNTIL_DONE)
+        return Plan(equal_shares(decision) if self._shares is None else self._shares, UNTIL_DONE)
 
 
 @POLICIES.stepped("proportional")
 class Proportional:
-    """One VM for each class, the others in proportion to its work."""
+    """One VM for each class, the others in proportion to its work.
+
+    With virtual clusters, in proportion within each.
+    """
 
     name = "proportional"
 
     def __call__(self, decision: ClustersDecision) -> Plan:
         """Shares by the work that is expected."""
-        return plain_plan(decision, by_weight(decision.load(decision.stage_s), decision.vms))
+        load = decision.load(decision.stage_s)
+        return plain_plan(
+            decision, in_each_cluster(decision, lambda own, vms: by_weight(load[own], vms))
+        )
 
 
 @POLICIES.stepped("greedy")
@@ -85,7 +111,8 @@ class Greedy:
     """VM after VM to the class whose time it shortens most: the least sum of the classes' times.
 
     The gain of one more VM, ``work / theta - work / (theta + 1)``, falls with theta, so taking the
-    largest each time is optimal for the sum. Ties go to the first class.
+    largest each time is optimal for the sum. Ties go to the first class. The sum over virtual
+    clusters is least when that of each is.
     """
 
     name = "greedy"
@@ -93,26 +120,37 @@ class Greedy:
     def __call__(self, decision: ClustersDecision) -> Plan:
         """Shares by marginal gains."""
         load = decision.load(decision.stage_s)
+        return plain_plan(
+            decision, in_each_cluster(decision, lambda own, vms: self._shares(load[own], vms))
+        )
+
+    def _shares(self, load: Floats, vms: int) -> Ints:
+        """The shares of one virtual cluster."""
         shares = np.ones(len(load), np.int64)
-        for _ in range(decision.vms - len(load)):
+        for _ in range(vms - len(load)):
             shares[np.argmax(load / (shares * (shares + 1.0)))] += 1
-        return plain_plan(decision, shares)
+        return shares
 
 
 @POLICIES.stepped("mean-optimum")
 class MeanOptimum:
     """The shortest makespan if task times are their means; of such shares the least memory.
 
-    Exact: ``mean_model_seeds`` gives the whole front of the mean model.
+    Exact: ``mean_model_seeds`` gives the whole front of the mean model. Each virtual cluster has
+    the shortest makespan of its own; one that is done early does not take longer to save memory.
     """
 
     name = "mean-optimum"
 
     def __call__(self, decision: ClustersDecision) -> Plan:
         """The first share of the front."""
-        space = Compositions(decision.vms, len(decision.shares), decision.allow_idle)
-        load = decision.load(decision.stage_s)
-        return plain_plan(decision, mean_model_seeds(space, load, decision.mean_memory_mb)[0])
+        load, memory = decision.load(decision.stage_s), decision.mean_memory_mb
+
+        def shortest(own: Ints, vms: int) -> Ints:
+            space = Compositions(vms, len(own), decision.allow_idle)
+            return np.asarray(mean_model_seeds(space, load[own], memory[own])[0])
+
+        return plain_plan(decision, in_each_cluster(decision, shortest))
 
 
 def idle(decision: ClustersDecision) -> Plan:
@@ -120,7 +158,12 @@ def idle(decision: ClustersDecision) -> Plan:
 
     A VM for each class; the others are idle or, where that is not allowed, go to the least work.
     """
-    shares = np.ones(len(decision.classes), np.int64)
-    if not decision.allow_idle:
-        shares[np.argmin(decision.load(decision.stage_s))] += decision.vms - shares.sum()
-    return Plan(shares, UNTIL_DONE)
+    load = decision.load(decision.stage_s)
+
+    def least(own: Ints, vms: int) -> Ints:
+        shares = np.ones(len(own), np.int64)
+        if not decision.allow_idle:
+            shares[np.argmin(load[own])] += vms - len(own)
+        return shares
+
+    return Plan(in_each_cluster(decision, least), UNTIL_DONE)

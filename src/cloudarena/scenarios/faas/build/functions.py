@@ -91,7 +91,7 @@ def _shares(used: Use) -> tuple[float, ...]:
     return used.cpu, used.accelerator, used.disk, used.network, used.memory
 
 
-def _has_start_law(function: Function) -> bool:
+def _has_start_distribution(function: Function) -> bool:
     """Whether the containers of a function start by a distribution, at least on some device."""
     entries = function.on_devices.values()
     return function.start is not None or any(entry.start is not None for entry in entries)
@@ -100,7 +100,7 @@ def _has_start_law(function: Function) -> bool:
 def _laws(function: Function, devices: list[Device]) -> dict[str, list[Distribution | None]]:
     """The distributions of start and set-up of a function, for each device."""
     start = None if function.start is None else function.start.made()
-    if function.start_s is not None and _has_start_law(function):
+    if function.start_s is not None and _has_start_distribution(function):
         start = constant(function.start_s)  # where no distribution is given
     setup = None if function.setup is None else function.setup.made()
     return {"starts": [start] * len(devices), "setups": [setup] * len(devices)}
@@ -273,7 +273,7 @@ def build_functions(scenario: FaasScenario) -> NDArray[np.void]:
         row["retries"], row["first_call"] = function.retries, calls
         calls += sum(call.count for call in function.calls)
         row["end_call"] = calls
-        given = None if _has_start_law(function) else function.start_s
+        given = None if _has_start_distribution(function) else function.start_s
         row["start_s"], row["setup_s"] = _or(given, np.nan), function.setup_s
         row["request_bytes"] = function.request_kb * 1e3
         row["response_bytes"] = function.response_kb * 1e3

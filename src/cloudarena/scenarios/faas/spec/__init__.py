@@ -407,7 +407,7 @@ class FaasScenario(Scenario):
             where, requests = f"functions[{index}]", function.requests
             if self.rule_of(function).ticks:
                 steps[f"{where}.scaling.interval_s"] = self.rule_of(function).interval_s
-            for key in ("step_s", "burst_seconds"):
+            for key in ("step_s", "length_s"):
                 if hasattr(requests, key):
                     steps[f"{where}.requests.{key}"] = getattr(requests, key)
         for key, seconds in steps.items():

@@ -8,7 +8,7 @@ kept, and ``gpu_free`` has no columns.
 
 from __future__ import annotations
 
-from cloudarena.base.arrays import MICRO
+from cloudarena.base.arrays import MICRO, Ints
 from cloudarena.engine.compiled import jit_inline, jit_uncounted
 from cloudarena.scenarios.jobs.state import Machines, Resource, Tasks, World
 
@@ -16,13 +16,16 @@ GPU = int(Resource.GPU)
 
 
 @jit_uncounted
-def gpu_copies(tasks: Tasks, machines: Machines, task: int, machine: int) -> int:
-    """Counts the instances of a task, which must ask for GPUs, that a machine has devices for."""
-    wanted = tasks.demand[task, GPU]
+def gpu_copies(gpu_free: Ints, machine: int, wanted: int) -> int:
+    """Counts the instances that ask for so much of GPUs that a machine has devices for.
+
+    It is no part of what calls it, since it is large: tuples would have to be written to memory for
+    it, at each question, also where no devices are kept.
+    """
     whole, share = wanted // MICRO, wanted % MICRO
     full, shares = 0, 0
-    for d in range(machines.gpu_free.shape[1]):
-        free = machines.gpu_free[machine, d]
+    for d in range(gpu_free.shape[1]):
+        free = gpu_free[machine, d]
         if free >= MICRO:
             full += 1
         elif share > 0:
@@ -41,7 +44,7 @@ def has_gpus(tasks: Tasks, machines: Machines, task: int, machine: int) -> bool:
     """Whether a machine has devices for an instance of a task, as far as devices are kept."""
     if machines.gpu_free.shape[1] == 0 or tasks.demand[task, GPU] == 0:
         return True
-    return gpu_copies(tasks, machines, task, machine) > 0
+    return gpu_copies(machines.gpu_free, machine, tasks.demand[task, GPU]) > 0
 
 
 @jit_inline

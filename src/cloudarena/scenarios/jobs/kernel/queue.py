@@ -36,7 +36,7 @@ def copies_that_fit(tasks: Tasks, machines: Machines, task: int, machine: int) -
         if tasks.demand[task, r] > 0:
             copies = min(copies, machines.free[machine, r] // tasks.demand[task, r])
     if copies > 0 and machines.gpu_free.shape[1] > 0 and tasks.demand[task, GPU] > 0:
-        copies = min(copies, gpu_copies(tasks, machines, task, machine))
+        copies = min(copies, gpu_copies(machines.gpu_free, machine, tasks.demand[task, GPU]))
     return copies
 
 

@@ -108,13 +108,7 @@ class JobsScenario(Scenario):
     def machine_groups(self) -> tuple[MachineGroup, ...]:
         """The types of machines."""
         return tuple(
-            MachineGroup(
-                one.name,
-                f"machines[{k}].count",
-                one.count,
-                one.price.hourly_usd,
-                entry=f"machines[{k}]",
-            )
+            MachineGroup.listed(k, one.name, one.count, one.price.hourly_usd)
             for k, one in enumerate(self.machines)
         )
 

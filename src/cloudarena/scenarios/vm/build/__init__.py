@@ -128,6 +128,7 @@ def build_world(
             scenario.tick_seconds,
             _split_above(scenario),
             scenario.queue == "wait",
+            scenario.warmup_ticks,
         ),
         fleet=fleet,
         demand=locked(demand),
@@ -275,7 +276,7 @@ def cut(scenario: VmScenario, workload: VmWorkload, window: Window, place: int) 
     if workload.gpus is not None:
         columns["gpus"] = VmGpus(*(column[first:behind] for column in workload.gpus))
     part = workload._replace(**columns)
-    return scenario.with_workload(part, ticks=min(ticks, scenario.ticks - begin))
+    return scenario.with_workload(part, ticks=min(ticks, scenario.ticks - begin), warmup_s=0.0)
 
 
 def arrivals_s(scenario: VmScenario, workload: VmWorkload) -> Floats:

@@ -52,6 +52,7 @@ from cloudarena.scenarios.vm.kernel.gpus import (
     models_of,
 )
 from cloudarena.scenarios.vm.kernel.machines import (
+    begin_to_measure,
     is_oversubscribed,
     read_use,
     record_series,
@@ -220,6 +221,8 @@ def advance(world: World) -> int:
     clock, rules = world.clock[0], world.rules
     while clock.tick < rules.ticks:
         if clock.begun == 0:
+            if clock.tick == rules.warmup_ticks:
+                begin_to_measure(world)
             begin_tick(world)
             clock.begun = 1
         vm = next_request(world)

@@ -109,6 +109,21 @@ def count_up(world: World, machine: int, tick: int) -> None:
 
 
 @jit_call
+def begin_to_measure(world: World) -> None:
+    """Forgets what was summed up in the warm-up; what VMs are and hold stays."""
+    totals, tick = world.totals[0], world.clock[0].tick
+    totals.oversubscribed = totals.overloaded_machines = totals.overloaded_vms = 0
+    totals.core_ticks = totals.billed_core_ticks = totals.billed_memory_ticks = 0
+    totals.demand_ticks = totals.excess_ticks = totals.watt_ticks = 0.0
+    totals.boots = totals.empty_ticks = totals.stranded_ticks = 0
+    for m in range(len(world.counted_to)):
+        world.counted_to[m] = world.stranded_since[m] = tick
+        world.machine_watt_ticks[m] = world.machine_demand_ticks[m] = 0.0
+        world.machine_excess_ticks[m] = 0.0
+        world.machine_oversubscribed[m] = world.machine_overloaded[m] = 0
+
+
+@jit_call
 def go_on(world: World, machine: int, tick: int) -> None:
     """Takes note that a machine has changed: ``tick`` is the first that is spent as it is now."""
     clock, used = world.clock[0], world.constant_use[machine]

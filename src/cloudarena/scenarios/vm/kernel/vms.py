@@ -103,9 +103,10 @@ def place(world: World, vm: int, machine: int) -> None:
     clock, totals = world.clock[0], world.totals[0]
     vms, machines, demand = world.vms, world.machines, world.demand
     cores, memory = demand.cores[vm], demand.memory[vm]
+    first_tick = world.rules.warmup_ticks
     count_up(world, machine, clock.tick)
     if world.allocated_cores[machine] == 0:
-        totals.empty_ticks += clock.tick - world.empty_since[machine]
+        totals.empty_ticks += clock.tick - max(world.empty_since[machine], first_tick)
     if world.state[machine] == Power.OFF:
         boot(world, machine)
     vms.machine[vm] = machine
@@ -159,7 +160,7 @@ def kill_all(world: World, machine: int) -> None:
     for k in range(clock.placed):
         vm = world.order[k]
         if world.vms.outcome[vm] == Outcome.RUNNING and world.vms.machine[vm] == machine:
-            paid_ticks = clock.tick - world.vms.start[vm]
+            paid_ticks = clock.tick - max(world.vms.start[vm], world.rules.warmup_ticks)
             totals.billed_core_ticks -= paid_ticks * world.demand.cores[vm]
             totals.billed_memory_ticks -= paid_ticks * world.demand.memory[vm]
             totals.killed += 1

@@ -61,4 +61,5 @@ EARNINGS = Earnings(
         "income_usd": _income_usd,
         "profit_usd": lambda run: {**_income_usd(run), **_energy_cost_usd(run)},
     },
+    applies=lambda scenario: scenario.warmup_s == 0.0,
 )

@@ -28,7 +28,7 @@ from cloudarena.engine.streams import stream
 from cloudarena.optimizers.budget.moments import Moments
 from cloudarena.optimizers.problem import Objective, Problem
 from cloudarena.optimizers.spaces.encoding import Encoding
-from cloudarena.scenarios.clusters.policies.model.compositions import Compositions
+from cloudarena.scenarios.clusters.policies.model.compositions import ShareSpace
 
 Estimator = Literal["mean_of_max", "plug_in"]
 Memory = Literal["linear", "theta_squared"]
@@ -48,7 +48,8 @@ class ClusterModel(Problem):
     """Makespan in seconds and memory in MB of shares of VMs.
 
     Args:
-        shares: the space of shares, or some shares, a row each.
+        shares: the space of shares, or some shares, a row each; of several virtual clusters
+            ``JointCompositions`` is the space, and the makespan the longest of theirs.
         tasks: how many tasks each class has.
         seconds: the mean time of a task of each class on one VM.
         memory: the mean memory of a VM of each class in MB.
@@ -71,7 +72,7 @@ class ClusterModel(Problem):
 
     def __init__(
         self,
-        shares: Compositions | ArrayLike,
+        shares: ShareSpace | ArrayLike,
         tasks: ArrayLike = LIGO_TASKS,
         seconds: ArrayLike = EXAMPLE_SECONDS,
         memory: ArrayLike = EXAMPLE_MEMORY,
@@ -224,10 +225,8 @@ def weighted(weights: Floats, values: Floats) -> Floats:
     return np.asarray(total)
 
 
-def _space_or_rows(
-    shares: Compositions | ArrayLike, classes: int
-) -> tuple[Compositions | None, Ints]:
-    if isinstance(shares, Compositions):
+def _space_or_rows(shares: ShareSpace | ArrayLike, classes: int) -> tuple[ShareSpace | None, Ints]:
+    if isinstance(shares, ShareSpace):
         if shares.classes != classes:
             raise SpecError(f"shares: of {shares.classes} classes: the tasks have {classes}")
         return shares, np.empty((0, classes), np.int64)

@@ -9,6 +9,7 @@ space of billions needs no memory.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import overload
 
@@ -27,17 +28,35 @@ BLOCK_DRAWS = 2**22
 """Random numbers that are in memory at a time when shares are drawn."""
 
 
-class Compositions(Sequence[tuple[int, ...]]):
-    """All shares of ``vms`` VMs over ``classes`` classes."""
+class ShareSpace(Sequence[tuple[int, ...]]):
+    """Shares of VMs over classes, numbered; those of one cluster or of several."""
 
-    def __init__(self, vms: int, classes: int, allow_idle: bool = False) -> None:
-        self.classes = check_whole("classes", classes, 1)
-        self.vms = check_whole("vms", vms, self.classes, why="one for each class")
-        self.allow_idle = allow_idle
-        # Idle VMs are a class of their own that, unlike the others, may be empty.
-        self._total = self.vms + 1 if allow_idle else self.vms
-        self._parts = self.classes + 1 if allow_idle else self.classes
-        self.size = math.comb(self._total - 1, self._parts - 1)
+    classes: int
+    vms: int
+    allow_idle: bool
+    size: int
+    """How many shares there are."""
+
+    @abstractmethod
+    def unrank(self, indices: ArrayLike) -> Ints:
+        """The shares of some numbers, a row each."""
+
+    @abstractmethod
+    def check(self, shares: ArrayLike) -> Ints:
+        """The shares as an array, if each belongs to this space."""
+
+    @abstractmethod
+    def draw(self, count: int, seed: int, purpose: str = "uniform shares") -> Ints:
+        """Shares drawn uniformly and independently, from a space of any size."""
+
+    @abstractmethod
+    def neighbours(self, shares: ArrayLike) -> Ints:
+        """All shares that are one move of a VM away from one of those given, each once."""
+
+    @property
+    @abstractmethod
+    def encoding(self) -> Encoding:
+        """A gene for each class: its weight."""
 
     def __len__(self) -> int:
         self._check_numbered()
@@ -55,12 +74,50 @@ class Compositions(Sequence[tuple[int, ...]]):
             raise IndexError(f"{index} of {len(self)} shares")
         return tuple(self.unrank(np.array([index % len(self)]))[0].tolist())
 
-    def unrank(self, indices: ArrayLike) -> Ints:
-        """The shares of some numbers, a row each."""
+    def all(self) -> Ints:
+        """Every share, a row each."""
+        return self.unrank(np.arange(len(self)))
+
+    def _numbers(self, indices: ArrayLike) -> Ints:
+        """Numbers of shares, if all are allowed."""
         self._check_numbered()
         ranks = np.asarray(indices, np.int64).reshape(-1)
         if len(ranks) and not 0 <= ranks.min() <= ranks.max() < self.size:
             raise SpecError(f"numbers: not all are allowed: 0 to {self.size - 1:,}")
+        return ranks
+
+    def _rows(self, shares: ArrayLike) -> Ints:
+        """Shares as an array of rows."""
+        rows = np.ascontiguousarray(shares, np.int64)
+        if rows.ndim != 2 or rows.shape[1] != self.classes:
+            raise SpecError(
+                f"shares: the shape {rows.shape} is not allowed: shares x {self.classes} classes"
+            )
+        return rows
+
+    def _check_numbered(self) -> None:
+        if self.size > MOST_NUMBERED:
+            raise SpecError(
+                f"vms: the {self.size:.3g} shares of {self.vms} VMs over {self.classes} classes "
+                "are too many to number: draw from them"
+            )
+
+
+class Compositions(ShareSpace):
+    """All shares of ``vms`` VMs over ``classes`` classes."""
+
+    def __init__(self, vms: int, classes: int, allow_idle: bool = False) -> None:
+        self.classes = check_whole("classes", classes, 1)
+        self.vms = check_whole("vms", vms, self.classes, why="one for each class")
+        self.allow_idle = allow_idle
+        # Idle VMs are a class of their own that, unlike the others, may be empty.
+        self._total = self.vms + 1 if allow_idle else self.vms
+        self._parts = self.classes + 1 if allow_idle else self.classes
+        self.size = math.comb(self._total - 1, self._parts - 1)
+
+    def unrank(self, indices: ArrayLike) -> Ints:
+        """The shares of some numbers, a row each."""
+        ranks = self._numbers(indices)
         shares = np.empty((len(ranks), self._parts), np.int64)
         _unrank(ranks, self._total, self._completions(), shares)
         return shares[:, : self.classes]
@@ -73,17 +130,9 @@ class Compositions(Sequence[tuple[int, ...]]):
         _rank(checked, self._total, self._completions(), ranks)
         return ranks
 
-    def all(self) -> Ints:
-        """Every share, a row each."""
-        return self.unrank(np.arange(len(self)))
-
     def check(self, shares: ArrayLike) -> Ints:
         """The shares as an array, if each belongs to this space."""
-        rows = np.ascontiguousarray(shares, np.int64)
-        if rows.ndim != 2 or rows.shape[1] != self.classes:
-            raise SpecError(
-                f"shares: the shape {rows.shape} is not allowed: shares x {self.classes} classes"
-            )
+        rows = self._rows(shares)
         total = rows.sum(axis=1)
         right = total <= self.vms if self.allow_idle else total == self.vms
         good = right & (rows >= 1).all(axis=1)
@@ -156,13 +205,6 @@ class Compositions(Sequence[tuple[int, ...]]):
             for parts in range(1, min(total, self._parts) + 1):
                 table[total, parts] = min(math.comb(total - 1, parts - 1), MOST_NUMBERED)
         return table
-
-    def _check_numbered(self) -> None:
-        if self.size > MOST_NUMBERED:
-            raise SpecError(
-                f"vms: the {self.size:.3g} shares of {self.vms} VMs over {self.classes} classes "
-                "are too many to number: draw from them"
-            )
 
 
 def largest_remainders(weights: Floats, total: int) -> Ints:

@@ -17,16 +17,18 @@ from numpy.typing import ArrayLike
 
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.base.checks import check_vector, check_whole
-from cloudarena.scenarios.clusters.policies.model.cluster_model import weighted
-from cloudarena.scenarios.clusters.policies.model.compositions import Compositions
+from cloudarena.scenarios.clusters.policies.model.cluster_model import merge_fronts, weighted
+from cloudarena.scenarios.clusters.policies.model.compositions import Compositions, ShareSpace
+from cloudarena.scenarios.clusters.policies.model.joint import JointCompositions
 
 
-def mean_model_seeds(space: Compositions, load: ArrayLike, memory: ArrayLike) -> Ints:
+def mean_model_seeds(space: ShareSpace, load: ArrayLike, memory: ArrayLike) -> Ints:
     """The shares on the front of the mean model: makespan ``max load / theta``, memory linear.
 
     A makespan of T needs ``ceil(load / T)`` VMs in each class, and T need only be one of
     ``load[c] / j``. The VMs left over go where they hold the least memory, or stay idle. This
-    gives for each makespan the least memory, in O(C^2 m).
+    gives for each makespan the least memory, in O(C^2 m). The fronts of several virtual clusters
+    are merged.
 
     Args:
         space: the shares to choose from.
@@ -35,6 +37,8 @@ def mean_model_seeds(space: Compositions, load: ArrayLike, memory: ArrayLike) ->
     """
     work = check_vector("load", load, space.classes, 0.0)
     held = check_vector("memory", memory, space.classes, 0.0)
+    if isinstance(space, JointCompositions):
+        return _merged_seeds(space, work, held)
     most = space.vms - space.classes + 1
     makespans = np.unique(work[:, None] / np.arange(1, most + 1))
     needed = _needed_vms(work, makespans[:, None])
@@ -46,6 +50,20 @@ def mean_model_seeds(space: Compositions, load: ArrayLike, memory: ArrayLike) ->
     total = weighted(shares.astype(np.float64), held)
     best_before = np.minimum.accumulate(np.concatenate(([np.inf], total[:-1])))
     return space.check(shares[total < best_before])
+
+
+def _merged_seeds(space: JointCompositions, work: Floats, held: Floats) -> Ints:
+    """The front of several virtual clusters from that of each; the shortest makespan first."""
+    losses, parts = np.zeros((1, 2)), [np.empty((1, 0), np.int64)]
+    for own, group in zip(space.spaces, space.groups, strict=True):
+        classes = list(group.classes)
+        seeds = mean_model_seeds(own, work[classes], held[classes])
+        makespans = (work[classes] / seeds).max(axis=1)
+        memory = weighted(seeds.astype(np.float64), held[classes])
+        losses, rows = merge_fronts(losses, np.column_stack((makespans, memory)))
+        parts = [*(part[rows[:, 0]] for part in parts), seeds[rows[:, 1]]]
+    order = np.lexsort((losses[:, 1], losses[:, 0]))
+    return space.join([part[order] for part in parts[1:]])
 
 
 def _needed_vms(work: Floats, makespan: Floats) -> Ints:
@@ -88,7 +106,7 @@ def _evenly(rows: Ints, most: int) -> Ints:
 
 
 def designed_sample(
-    space: Compositions,
+    space: ShareSpace,
     load: ArrayLike,
     memory: ArrayLike,
     hops: int = 1,

@@ -18,7 +18,8 @@ from cloudarena.scenarios.faas.kernel.transfers import latency_key
 from cloudarena.workloads.faas.devices import DEVICES
 from cloudarena.workloads.faas.topology import draw_latency, find_routes
 
-from .reference import Act, Node, Reference, Replica, Request, Timer
+from .parts import Act, Node, Replica, Request, Timer
+from .run import Reference
 
 
 @dataclass(eq=False)
