@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import jit_uncounted
+from cloudarena.engine.compiled import jit_inline_entry, jit_uncounted
 
 EPOCH_BITS = 12
 EPOCH = 1 << EPOCH_BITS
@@ -58,7 +58,7 @@ def renumbered(wheel: TimingWheel, kept: NDArray[np.int64], events: int) -> Timi
     return made
 
 
-@jit_uncounted
+@jit_inline_entry
 def _append(lists: NDArray[np.int64], place: int, following: NDArray[np.int64], event: int) -> None:
     """Puts an event at the end of a list."""
     last = lists[place, 1]
@@ -70,7 +70,7 @@ def _append(lists: NDArray[np.int64], place: int, following: NDArray[np.int64], 
     following[event] = NONE
 
 
-@jit_uncounted
+@jit_inline_entry
 def plan(wheel: TimingWheel, now: int, time: int, event: int) -> None:
     """Plans an event for a tick that is not over."""
     epoch = time >> EPOCH_BITS
@@ -94,7 +94,7 @@ def begin_epoch(wheel: TimingWheel, now: int) -> None:
         event = then
 
 
-@jit_uncounted
+@jit_inline_entry
 def take_next(wheel: TimingWheel, now: int) -> int:
     """Removes the next event of a tick and returns it; NONE if there is no more."""
     place = now & (EPOCH - 1)
