@@ -55,37 +55,44 @@ def next_time(calendar: Calendar) -> float:
 
 
 @jit_uncounted
-def _before(calendar: Calendar, a: int, b: int) -> bool:
-    if calendar.times[a] != calendar.times[b]:
-        return calendar.times[a] < calendar.times[b]
-    return calendar.sequence[a] < calendar.sequence[b]
+def _before(calendar: Calendar, index: int, time: float, number: int) -> bool:
+    """Whether an event of the calendar leaves before one of a time and a number."""
+    if calendar.times[index] != time:
+        return calendar.times[index] < time
+    return calendar.sequence[index] < number
 
 
 @jit_uncounted
-def _swap(calendar: Calendar, a: int, b: int) -> None:
-    times, sequence, payloads = calendar.times, calendar.sequence, calendar.payloads
-    times[a], times[b] = times[b], times[a]
-    sequence[a], sequence[b] = sequence[b], sequence[a]
-    payloads[a], payloads[b] = payloads[b], payloads[a]
+def _move(calendar: Calendar, source: int, target: int) -> None:
+    """Copies an event to another index."""
+    calendar.times[target] = calendar.times[source]
+    calendar.sequence[target] = calendar.sequence[source]
+    calendar.payloads[target] = calendar.payloads[source]
+
+
+@jit_uncounted
+def _put(calendar: Calendar, index: int, time: float, number: int, payload: int) -> None:
+    """Writes an event."""
+    calendar.times[index] = time
+    calendar.sequence[index] = number
+    calendar.payloads[index] = payload
 
 
 @jit_uncounted
 def push(calendar: Calendar, time: float, payload: int) -> None:
     """Adds an event."""
-    index = calendar.counters[0]
+    index, number = calendar.counters[0], calendar.counters[1]
     if index == len(calendar.times):
         raise IndexError("the calendar is full")
-    calendar.times[index] = time
-    calendar.sequence[index] = calendar.counters[1]
-    calendar.payloads[index] = payload
     calendar.counters[0] += 1
     calendar.counters[1] += 1
     while index > 0:
         parent = (index - 1) // 2
-        if not _before(calendar, index, parent):
+        if not time < calendar.times[parent]:  # equal times: what came first
             break
-        _swap(calendar, index, parent)
+        _move(calendar, parent, index)
         index = parent
+    _put(calendar, index, time, number, payload)
 
 
 @jit_uncounted
@@ -95,29 +102,35 @@ def pop(calendar: Calendar) -> int:
         raise IndexError("the calendar is empty")
     payload = calendar.payloads[0]
     calendar.counters[0] -= 1
-    _swap(calendar, 0, calendar.counters[0])
-    _sink(calendar, 0)
+    last = calendar.counters[0]
+    time, number = calendar.times[last], calendar.sequence[last]
+    _sink(calendar, 0, time, number, calendar.payloads[last])
     return payload
 
 
 @jit_uncounted
-def _sink(calendar: Calendar, index: int) -> None:
-    """Moves an event down until none below it is earlier."""
+def _sink(calendar: Calendar, index: int, time: float, number: int, payload: int) -> None:
+    """Writes an event where none below it is earlier: from an index on, which is free, down."""
     end = calendar.counters[0]
     while True:
         child = 2 * index + 1
         if child >= end:
-            return
-        if child + 1 < end and _before(calendar, child + 1, child):
-            child += 1
-        if not _before(calendar, child, index):
-            return
-        _swap(calendar, child, index)
+            break
+        later = child + 1
+        if later < end and _before(
+            calendar, later, calendar.times[child], calendar.sequence[child]
+        ):
+            child = later
+        if not _before(calendar, child, time, number):
+            break
+        _move(calendar, child, index)
         index = child
+    _put(calendar, index, time, number, payload)
 
 
 @jit_uncounted
 def heapify(calendar: Calendar) -> None:
     """Brings the events into heap order, after some were taken out by hand."""
     for index in range(calendar.counters[0] // 2 - 1, -1, -1):
-        _sink(calendar, index)
+        time, number = calendar.times[index], calendar.sequence[index]
+        _sink(calendar, index, time, number, calendar.payloads[index])

@@ -40,8 +40,8 @@ NODE_FEATURES = (
 """What the score looks at of a node with a pod on it; sizes as shares of the largest node."""
 TENTHS = 10
 FEATURES = len(NODE_FEATURES) + TENTHS + 1
-"""And for a share: one for the tenth of the device that is left, one less for the tenth that was
-free before, and one for a device that was whole."""
+"""How many there are, with those of a share: one for the tenth of the device that is left, one less
+for the tenth that was free before, and one for a device that was whole."""
 CLASSES = ("no GPU", "a share of a GPU", "whole GPUs")
 """The classes of pods; each has weights of its own."""
 WEIGHTS: Floats = np.array((

@@ -196,10 +196,10 @@ class EntryLower(Lower):
     """
 
     def incref(self, typ: Any, val: Any) -> None:
-        """Counts nothing."""
+        """No reference is counted."""
 
     def decref(self, typ: Any, val: Any) -> None:
-        """Counts nothing."""
+        """No reference is counted."""
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -128,6 +128,28 @@ def test_a_killed_vm_gets_back_what_counts() -> None:
     assert found.metrics["unserved_share"] == 2 / 4
 
 
+def test_who_is_killed_in_the_last_tick_of_the_warm_up_or_after_a_late_start() -> None:
+    more = {"overload": "kill", "oversubscription": {"cpu": 2, "utilisation": 9}}
+    early = cloud(
+        batch(0, 6, cores=4, readings=[0, *[100] * 5]),
+        batch(0, 6, cores=4, readings=[100] * 6),
+        warmup_s=2 * HOUR,
+        **more,
+    )
+    metrics = play(early).metrics  # both in tick 1
+    assert (metrics["killed"], metrics["requests"], metrics["unserved_share"]) == (0, 0, 1)
+    late = cloud(
+        batch(1, 4, cores=4, readings=[0, 0, 0, 100]),
+        batch(6, 2, cores=4, readings=[100, 100]),
+        ticks=8,
+        buffer={"budget_ticks": 9, "delay_ticks": 1},
+        warmup_s=2 * HOUR,
+        **more,
+    )
+    metrics = play(late, postpone(2), 0, 0).metrics  # both in tick 6
+    assert (metrics["killed"], metrics["requests"], metrics["income_usd"]) == (2, 2, 0)
+
+
 def test_what_is_put_off_past_the_warm_up_counts_as_if_it_had_begun_at_once() -> None:
     def both(*actions: int) -> dict[str, float]:
         scenario = cloud(
@@ -149,6 +171,7 @@ def test_what_is_put_off_past_the_warm_up_counts_as_if_it_had_begun_at_once() ->
     assert (honest["delay_ticks"], honest["wait_ticks_mean"], honest["slowdown_mean"]) == (0, 0, 1)
     assert (late["delay_ticks"], late["wait_ticks_mean"], late["slowdown_mean"]) == (2, 2, 2)
     assert late["energy_kwh"] == pytest.approx(honest["energy_kwh"] + 0.05)
+    assert (honest["empty_machines_mean"], late["empty_machines_mean"]) == (0, 1 / 4)  # in tick 2
     # Put off to the last tick it has lost one of its two.
     last = both(postpone(4), 0, 0)
     assert last["unserved_share"] == 0.5 / 2

@@ -92,9 +92,9 @@ CONTEXT = (
 )
 NOTHING_FLAG = len(FEATURES) - 1
 BALANCE = NOTHING_FLAG - 8
-"""Where the features of ``balance`` begin, those of the machine,"""
+"""Where the features of ``balance`` begin, those of the machine."""
 WORK = BALANCE + 3
-"""and those of the task alone."""
+"""Where those of the task alone begin."""
 
 
 @jitable
