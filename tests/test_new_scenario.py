@@ -118,7 +118,7 @@ def taken_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
     skipped = shutil.ignore_patterns("__pycache__", "results", "site", ".*")
     for name in ("src", "tests", "tools", "docs", "benchmarks", "examples"):
         shutil.copytree(ROOT / name, home / name, ignore=skipped)
-    for name in ("pyproject.toml", "mkdocs.yml", "README.md"):
+    for name in ("pyproject.toml", "mkdocs.yml", "README.md", "README.zh-CN.md"):
         shutil.copy(ROOT / name, home)
     package = home / "src" / "cloudarena"
     folder = package / "scenarios" / "admission"
