@@ -436,3 +436,9 @@ def test_a_spec_that_is_written_loads_again_and_a_cluster_may_be_changed():
     assert again.vms == 7
     assert ClustersScenario.parse(scenario.model_dump(mode="json")) == scenario
     assert [one.key for one in again.machine_groups] == ["clusters[0].vms", "clusters[1].vms"]
+
+
+def test_the_schema_asks_for_vms_or_clusters():
+    schema = ClustersScenario.model_json_schema()
+    assert "vms" not in schema["required"]
+    assert schema["anyOf"] == [{"required": ["vms"]}, {"required": ["clusters"]}]

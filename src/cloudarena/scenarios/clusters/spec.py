@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import SpecError, nearest
@@ -81,8 +87,16 @@ class Failures(Spec):
     VMs need for all work, or the virtual cluster that needs longest for its own."""
 
 
+def _vms_or_clusters(schema: dict[str, Any]) -> None:
+    """Says in the JSON schema that one of the two is needed."""
+    schema["required"].remove("vms")
+    schema["anyOf"] = [{"required": ["vms"]}, {"required": ["clusters"]}]
+
+
 class ClustersScenario(Scenario):
     """How many of m VMs each class of tasks gets, stage by stage, and how long a stage lasts."""
+
+    model_config = ConfigDict(json_schema_extra=_vms_or_clusters)
 
     kind: ClassVar[Kind] = KIND
 
