@@ -531,7 +531,7 @@ def measure(cluster: Cluster, begin: float = 0.0) -> dict[str, float]:
     seconds = max(0.0, span(cluster) - begin)
     lost = [run for run in cluster.lost if run.end > begin or begin == 0]
     return {
-        "unserved_share": len(left) / (len(jobs) + len(left) - len(jobs_left)),
+        "unserved_share": len(left) / len(cluster.jobs),
         "jobs": len(jobs),
         "jobs_finished": len(jobs) - len(jobs_left),
         "instances": sum(task.instances for task in cluster.tasks if submitted(task) >= begin),

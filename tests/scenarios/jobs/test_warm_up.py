@@ -144,7 +144,7 @@ def test_what_came_in_the_warm_up_and_is_left_undone_is_unserved():
 
     assert play(spec).metrics["unserved_share"] == 0
     metrics = play(spec, without_b).metrics
-    assert metrics["unserved_share"] == 1 / (2 + 1)
+    assert metrics["unserved_share"] == 1 / 4
     assert (metrics["jobs"], metrics["jobs_finished"]) == (2, 2)
 
 

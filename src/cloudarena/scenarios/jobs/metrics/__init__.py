@@ -217,9 +217,12 @@ def _minus_quantile(of: Callable[[JobsRun], Spans], level: float) -> Callable[[J
 
 @metric(better="lower", highlight=True, label="Unserved")
 def unserved_share(run: JobsRun) -> float:
-    """Jobs that have not finished / jobs; those of a warm-up only if they have not."""
-    left = _jobs_left(run)
-    return left / (jobs(run) + left - _counted_left(run))
+    """Jobs that have not finished / jobs.
+
+    Those of a warm-up count too, on both sides: else who leaves many of them, and few of the later
+    ones, would leave a smaller part undone.
+    """
+    return _jobs_left(run) / run.all_jobs
 
 
 @metric()
