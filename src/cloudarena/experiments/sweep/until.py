@@ -109,10 +109,29 @@ class Until:
 
 
 def _serving(cells: list[int], shares: Mapping[int, Any]) -> list[int]:
-    """The cells that do not leave more of the work undone than the best of them."""
+    """The cells that surely do not leave more of the work undone than the best of them.
+
+    Up to a negligible part, as in a comparison: else the winner would be known here, and not there.
+    """
     means = {cell: float(np.nanmean(shares[cell])) for cell in cells if _has(shares[cell])}
-    least = min(means.values(), default=0.0)
-    return [cell for cell in cells if means.get(cell, least) <= least + NEGLIGIBLE_SHARE]
+    if not means:
+        return cells
+    least = min(means, key=lambda cell: means[cell])
+    return [
+        cell
+        for cell in cells
+        if cell not in means or not _may_serve_less(shares[cell], shares[least])
+    ]
+
+
+def _may_serve_less(shares: Any, least: Any) -> bool:
+    """Whether more is left undone on average, and maybe more than a negligible part more."""
+    both = ~(np.isnan(shares) | np.isnan(least))
+    more = differences(shares[both], least[both])
+    if len(more) < 2:
+        return bool((more > NEGLIGIBLE_SHARE).any())
+    found = interval(more)
+    return bool(found.mean > 0.0 and found.high > NEGLIGIBLE_SHARE)
 
 
 def _not_beaten(
