@@ -40,7 +40,7 @@ def bare(take: Any) -> Any:
         for step in range(len(actions)):
             for one in range(len(rows)):
                 if status[one] == DECIDE:
-                    world = world_at(layout, rows, one)
+                    world = world_at(layout, rows[one].ctypes.data)
                     status[one] = take(world, actions[step, one])
                     taken += 1
         return taken

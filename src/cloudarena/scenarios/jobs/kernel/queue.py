@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import jit_inline, jit_uncounted
+from cloudarena.engine.compiled import jit_inline, jit_inline_entry, jit_uncounted
 from cloudarena.engine.segment_tree import (
     LOWEST,
     clear_entry,
@@ -26,7 +26,7 @@ UNBOUNDED = 1 << 62
 """How often an instance fits that asks for nothing."""
 
 
-@jit_uncounted
+@jit_inline_entry
 def copies_that_fit(tasks: Tasks, machines: Machines, task: int, machine: int) -> int:
     """How many instances of a task a machine has room for now."""
     if not machines.up[machine]:
@@ -64,7 +64,7 @@ def gang_fits(tasks: Tasks, machines: Machines, task: int) -> bool:
     return False
 
 
-@jit_uncounted
+@jit_inline_entry
 def machine_from(tasks: Tasks, machines: Machines, task: int, begin: int) -> int:
     """The first machine from one on with room for an instance of a task; -1 if there is none."""
     machine = first_at_least(machines.room, tasks.demand[task], 1, begin)
@@ -73,13 +73,13 @@ def machine_from(tasks: Tasks, machines: Machines, task: int, begin: int) -> int
     return machine
 
 
-@jit_uncounted
+@jit_inline_entry
 def first_machine(tasks: Tasks, machines: Machines, task: int) -> int:
     """The first machine with room for an instance of a task; -1 if there is none."""
     return machine_from(tasks, machines, task, 0)
 
 
-@jit_uncounted
+@jit_inline_entry
 def can_start(tasks: Tasks, machines: Machines, task: int) -> bool:
     """Whether a ready task could start now: one instance, or all of a gang."""
     if tasks.gang[task]:
