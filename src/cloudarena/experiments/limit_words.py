@@ -25,7 +25,7 @@ def chance_text(chance: float) -> str:
 
 def digits(value: float) -> str:
     """Four digits, or all before the point: ``0.1234``, ``170,832``."""
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def kept_words(kept: Feasibility, row: int, level: str) -> str:

@@ -8,7 +8,7 @@ from benchmarks.optimize_kept import CASES, outcome
 from scipy.special import betainc, betaincinv, stdtr
 
 from cloudarena.base.limits import Limit
-from cloudarena.experiments.limit_words import chance_text, kept_words
+from cloudarena.experiments.limit_words import chance_text, digits, kept_words
 from cloudarena.optimizers.budget.kept import Ends, Seen, keeping
 from cloudarena.optimizers.budget.moments import moments_of
 from cloudarena.optimizers.selection import Feasibility, intervals
@@ -165,3 +165,12 @@ def test_the_words():
     assert two.all_kept(0) == pytest.approx(0.6369)
     words = [chance_text(one) for one in (0.9951, 0.5, 0.0, 0.004)]
     assert words == ["0.995", "0.50", "below 0.001", "0.004"]
+
+
+def test_numbers_of_sentences_are_those_of_tables() -> None:
+    assert [digits(value) for value in (0.12345, 999.4, 8097.0, 170_832.2)] == [
+        "0.1235",
+        "999.4",
+        "8,097",
+        "170,832",
+    ]
