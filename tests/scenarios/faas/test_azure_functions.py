@@ -7,6 +7,7 @@ import pytest
 import cloudarena
 from cloudarena import simulate
 from cloudarena.base.errors import CloudarenaError
+from cloudarena.workloads.faas.measured import read_sums
 from tests.scenarios.faas.cases import column
 
 HASHES = ("a" * 64, "b" * 64, "c" * 64)
@@ -207,3 +208,17 @@ def test_cold_starts_are_made_of_the_columns_that_were_recorded(tmp_path):
     ):
         with pytest.raises(CloudarenaError, match=message):
             simulate(weeks(tmp_path, each={"start": start | changes}), "first-fit")
+
+
+def test_cold_starts_of_whole_seconds_and_names_that_begin_with_zero(tmp_path):
+    path = tmp_path / "cold.csv"
+    path.write_text("day,funcName,podAllocationCost,schedulingCost\n0,010,1,2\n0,10,4,\n0,10,3,1\n")
+    columns = ("podAllocationCost", "schedulingCost")
+    assert read_sums(path, columns, {"funcName": "010"}) == (3,)
+    assert read_sums(path, columns, {"funcName": 10}) == (4,)
+    path.write_text("funcName,podAllocationCost,schedulingCost\n10,,\n")
+    with pytest.raises(CloudarenaError, match="has no times in podAllocationCost, schedulingCost"):
+        read_sums(path, columns, {})
+    path.write_text("funcName,podAllocationCost,schedulingCost\n10,1 s,2\n")
+    with pytest.raises(CloudarenaError, match="line 2: podAllocationCost: '1 s' is not allowed"):
+        read_sums(path, columns, {})
