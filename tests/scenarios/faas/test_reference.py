@@ -43,6 +43,20 @@ SUPPLIES = (
     {"nuc-0": {"battery_wh": 0.05, "grid": False, "solar_series": SUN, "restart_charge": 0.3}},
     {"rpi4": {"battery_wh": 0.03, "charge": 0.5, "least_charge": 0.4, "solar_w": 4.7}},
 )
+SCALERS = (
+    *("none", "average-requests", "concurrency", "per-request", "per-request"),
+    *("request-rate", "queue-length", "cpu-utilisation"),
+)
+MORE_OF_RULES = {
+    "request-rate": st.sampled_from(
+        [{}, {"step": 2}, {"lower_threshold": 0.2}, {"step": 3, "lower_threshold": 0.0}]
+    ),
+    "queue-length": st.sampled_from([{}, {"step": 1}, {"tolerance": 0.4}]),
+    "cpu-utilisation": st.sampled_from(
+        [{}, {"most_up": 2, "most_more": 1}, {"most_up": 1.5}, {"step": 1}, {"tolerance": 0.3}]
+    ),
+}
+"""What rules of scaling have besides."""
 OFF = (
     {},
     {"off_after_s": 3.1, "off_w": 0.4, "boot_s": 2.3, "boot_w": 11.0},
@@ -58,12 +72,13 @@ PLACEMENTS = {1: ALONE, 2: (*ALONE, {"apart": ["f"]}, {"near": ["g"]}, {"apart":
 @st.composite
 def functions(draw, name):
     rule = {"minimum": draw(st.integers(0, 2)), "maximum": draw(st.integers(2, 5))}
-    by = draw(st.sampled_from(["none", "average-requests", "concurrency", "per-request"]))
+    by = draw(st.sampled_from(SCALERS))
     if by == "per-request":
         rule |= {"by": by, "expiry_s": draw(st.sampled_from([3.0, 20.0])), **draw(KEEPS)}
     elif by != "none" or rule["minimum"] == 0:
         rule |= {
             "by": "average-requests" if by == "none" else by,
+            **(draw(MORE_OF_RULES[by]) if by in MORE_OF_RULES else {}),
             "stabilisation_s": draw(st.sampled_from([0, 0, 21])),
             "panic_threshold": draw(st.sampled_from([1, 2])),
             "interval_s": draw(st.sampled_from([5, 7])),

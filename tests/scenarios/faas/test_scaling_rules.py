@@ -52,6 +52,48 @@ def test_fewer_replicas_only_as_all_suggestions_of_the_time_of_stabilisation_say
     assert changes_of(result) == [(5, 1, 4), (20, 4, 1)]
 
 
+def by_use(start, use, cores, load=2, **changes):
+    """A function on a NUC, which scales by its use of CPU; all requests take a second."""
+    made = function(
+        rate=load,
+        workers=1,
+        image={"use": {"cpu": use}, "cpu_millicores": round(1000 * cores)},
+        scaling={"by": "hpa", "start": start, "maximum": 40, **changes.pop("scaling", {})},
+        **changes,
+    )
+    return simulate(scenario(made, contention={"model": "none"}), record="full")
+
+
+def test_hpa_doubles_at_most_or_adds_four():
+    # One request a second keeps a fifth of a core busy: 25 replicas at .8 of .01 cores.
+    result = by_use(1, 0.05, 0.01, load=1)
+    assert changes_of(result) == [(15, 1, 5), (30, 5, 10), (45, 10, 20), (60, 20, 25)]
+
+
+def test_hpa_changes_nothing_before_a_replica_is_ready():
+    # Ready at 40 s, without a request: at 45 s all five are seen to be idle.
+    result = by_use(5, 0.05, 0.01, load=0, start_s=40, scaling={"stabilisation_s": 0})
+    assert changes_of(result) == [(45, 5, 1)]
+
+
+def test_hpa_stays_at_what_there_was_at_the_start_for_the_time_of_stabilisation():
+    result = by_use(3, 0.05, 0.01, load=0, scaling={"stabilisation_s": 30})
+    assert changes_of(result) == [(45, 3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("start", "changes"),
+    [
+        # Two replicas have room, each uses 2.4 cores of its 2: at .8 that is the work of three,
+        (2, [(15, 2, 3)]),
+        # and of four, of which two wait for room, all together are below the threshold.
+        (4, []),
+    ],
+)
+def test_hpa_counts_replicas_that_no_node_has_taken_without_load(start, changes):
+    assert changes_of(by_use(start, 0.6, 2)) == changes
+
+
 def test_autoscalers_by_name():
     made = function(workers=10, scaling={"by": "knative", "maximum": 7})
     rule = scenario(made).rule_of(scenario(made).functions[0])

@@ -21,6 +21,8 @@ Record = Any
 
 HISTORY = LONGEST_WINDOW + 1
 """Ticks of a scaler that are remembered."""
+INSIDE, SUGGESTED = 4, 5
+"""Columns of the history: the integral of requests in the system, and what was suggested."""
 
 
 def carbon_type(grids: int) -> np.dtype[np.void]:
@@ -213,7 +215,8 @@ FUNCTION = np.dtype(
         ("cooldown_s", np.float64),
         ("panic_window", np.int64),  # in intervals; surges are looked for in it
         ("panic_threshold", np.float64),
-        ("most_up", np.float64),  # times the ready replicas, at most
+        ("most_up", np.float64),  # times the ready replicas, or all, at most,
+        ("most_more", np.int64),  # or so many more of all
         ("most_down", np.float64),
         ("stabilisation", np.int64),  # in intervals; fewer replicas only as all of them say
         ("expiry_s", np.float64),
