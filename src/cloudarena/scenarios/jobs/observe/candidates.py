@@ -106,6 +106,8 @@ def alike(machines: Machines, this: int, other: int) -> bool:
         equal = equal and machines.capacity[this, r] == machines.capacity[other, r]
     for d in range(machines.gpu_free.shape[1]):
         equal = equal and machines.gpu_free[this, d] == machines.gpu_free[other, d]
+    if machines.gpu_free.shape[1] > 0:
+        equal = equal and machines.gpu_model[this] == machines.gpu_model[other]
     return equal
 
 
