@@ -12,7 +12,6 @@ from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
-
 _is_worker = False
 
 
