@@ -7,13 +7,13 @@ from cloudarena.base.errors import SpecError
 from tests.scenarios.faas.cases import column, function, scenario
 
 
-def by_trace(folder, times, rule, seconds=1.0, **changes):
+def by_trace(folder, times, rule, seconds=1.0, workers=1, **changes):
     """A function on a NUC with requests at some times, which scales by a rule."""
     path = folder / "requests.csv"
     path.write_text("\n".join(["time_s,function", *(f"{time},f" for time in times), ""]))
     made = function(
         seconds,
-        workers=1,
+        workers=workers,
         image={"use": {"cpu": 0.01}, "cpu_millicores": 10},
         scaling={"maximum": 10, **rule},
         requests={"source": "none"},
@@ -42,6 +42,28 @@ def test_concurrency_with_a_surge(tmp_path):
     rule = {"by": "concurrency", "interval_s": 2, "window_s": 4, "panic_s": 2}
     result = simulate(by_trace(tmp_path, [1] * 6, rule), record="full")
     assert changes_of(result) == [(2, 1, 3), (4, 3, 5), (8, 5, 2), (10, 2, 1)]
+
+
+def test_a_surge_that_goes_on_keeps_replicas_for_a_whole_window_more(tmp_path):
+    # Four requests from 1 to 4.5 s. In the system over the last 2 s, over the last 4 s:
+    #  2 s: 2, 2    a surge: 2 >= 2 times the one replica
+    #  4 s: 4, 3    still one, by two replicas
+    #  6 s: 1, 2.5  within a window of the last
+    #  8 s: 0, 0.5  the window is not over: it has to be longer ago
+    # 10 s: 0, 0    calm: none, but half of what there is
+    rule = {"by": "concurrency", "interval_s": 2, "window_s": 4, "panic_s": 2, "threshold": 1}
+    alone = {"contention": {"model": "none"}, "workers": 10}
+    result = simulate(by_trace(tmp_path, [1] * 4, rule, seconds=3.5, **alone), record="full")
+    assert changes_of(result) == [(2, 1, 2), (4, 2, 4), (10, 4, 2), (12, 2, 1)]
+
+
+def test_a_surge_grows_by_no_more_than_is_allowed(tmp_path):
+    # Ten requests want ten replicas; each time ceil(1.5 n) of n that are ready.
+    rule = {"by": "concurrency", "interval_s": 2, "window_s": 4, "panic_s": 2, "most_up": 1.5}
+    result = simulate(by_trace(tmp_path, [1] * 10, rule, seconds=1000), record="full")
+    steps = [1, 2, 3, 5, 8, 10]
+    expected = [(2 * k + 2, *steps[k : k + 2]) for k in range(5)]
+    assert changes_of(result) == expected
 
 
 def test_fewer_replicas_only_as_all_suggestions_of_the_time_of_stabilisation_say(tmp_path):
