@@ -29,7 +29,7 @@ def find(index, c, first, second):
             return leaf
         block = index.order[leaf]
         for k in range(index.sizes[block]):
-            if enough(index, block, k, c, first, second):
+            if enough(index, index.members[block, k], c, first, second):
                 return index.members[block, k]
         leaf = first_leaf(index, c, first, second, leaf + 1)
     return -1

@@ -9,9 +9,6 @@ Room is four amounts. Who asks may ask for all of them, or for one of two pairs,
 two classes of who asks; an entry that is closed to a class has ``LOWEST`` there. Entries with equal
 keys are in the order of their numbers. Where the order never changes (``PLAIN``), the leaves of the
 tree are the entries themselves.
-
-Keys and rooms lie in the blocks, one behind the other: who looks through a block reads memory in a
-row, where a look at each entry by its number would be a miss of the caches for each.
 """
 
 from __future__ import annotations
@@ -22,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.compiled import jit_call, jit_inline, jit_uncounted
-from cloudarena.engine.prefetch import prefetch
+from cloudarena.engine.prefetch import prefetch, prefetch_at
 from cloudarena.engine.segment_tree import LOWEST, make_segment_tree, update_above
 
 BLOCK = 64
+ENTRIES_PER_LINE = 8
+"""Members of a block that lie in one line of a cache."""
 FEWEST = BLOCK // 2
 """Two blocks next to each other have more entries together than this, or they become one."""
 PLAIN, ORDERED = range(2)
@@ -38,10 +37,10 @@ class OrderedRooms(NamedTuple):
 
     mode: NDArray[np.int64]  # (2,): PLAIN or ORDERED; how many blocks there are
     nodes: NDArray[np.int64]  # (2 * leaves, AMOUNTS): as those of a SegmentTree
+    keys: NDArray[np.float64]  # (entries, KEYS)
+    rooms: NDArray[np.int64]  # (entries, AMOUNTS)
     block_of: NDArray[np.int64]  # (entries,)
     members: NDArray[np.int64]  # (blocks, BLOCK): entries in order
-    keys: NDArray[np.float64]  # (blocks, BLOCK, KEYS): of the members
-    rooms: NDArray[np.int64]  # (blocks, BLOCK, AMOUNTS): of the members
     sizes: NDArray[np.int64]  # (blocks,)
     order: NDArray[np.int64]  # (blocks,): those in use in their order, then the free ones
     place: NDArray[np.int64]  # (blocks,): where a block stands in `order`
@@ -53,10 +52,10 @@ def _empty(mode: int, entries: int, blocks: int, leaves: int) -> OrderedRooms:
     return OrderedRooms(
         np.array([mode, 0], np.int64),
         make_segment_tree(leaves, AMOUNTS).nodes,
+        np.zeros((entries, KEYS)),
+        np.full((entries, AMOUNTS), LOWEST, np.int64),
         np.zeros(entries, np.int64),
         np.zeros((blocks, BLOCK), np.int64),
-        np.zeros((blocks, BLOCK, KEYS)),
-        np.zeros((blocks, BLOCK, AMOUNTS), np.int64),
         np.zeros(blocks, np.int64),
         np.arange(blocks),
         np.zeros(blocks, np.int64),
@@ -79,6 +78,7 @@ def ordered_rooms(keys: NDArray[np.float64], rooms: NDArray[np.int64]) -> Ordere
     entries = len(keys)
     blocks = 4 * entries // BLOCK + 4  # two neighbours have more than FEWEST together
     made = _empty(ORDERED, entries, blocks, blocks)
+    made.keys[:], made.rooms[:] = keys, rooms
     sorted_ = np.lexsort((np.arange(entries), keys[:, 1], keys[:, 0]))
     used = max(1, -(-entries // FEWEST))
     made.mode[1] = used
@@ -86,8 +86,6 @@ def ordered_rooms(keys: NDArray[np.float64], rooms: NDArray[np.int64]) -> Ordere
     for block in range(used):
         here = sorted_[block * FEWEST : (block + 1) * FEWEST]
         made.members[block, : len(here)] = here
-        made.keys[block, : len(here)] = keys[here]
-        made.rooms[block, : len(here)] = rooms[here]
         made.sizes[block] = len(here)
         made.block_of[here] = block
         made.place[block] = block
@@ -135,20 +133,15 @@ def first_with_room(index: OrderedRooms, wanted: NDArray[np.int64]) -> int:
     nodes, leaves = index.nodes, len(index.nodes) // 2
     node = 1
     while True:
-        has = True
-        for c in range(AMOUNTS):
-            has &= nodes[node, c] >= wanted[c]
-        if has:
+        if _has_all(nodes, node, wanted):
             if node < leaves:
                 node *= 2
                 continue
             block = index.order[node - leaves]
             for k in range(index.sizes[block]):
-                has = True
-                for c in range(AMOUNTS):
-                    has &= index.rooms[block, k, c] >= wanted[c]
-                if has:
-                    return index.members[block, k]
+                entry = index.members[block, k]
+                if _has_all(index.rooms, entry, wanted):
+                    return entry
         while node % 2 == 1:  # a right child: its parent's part is done
             node //= 2
         if node == 0:
@@ -157,18 +150,40 @@ def first_with_room(index: OrderedRooms, wanted: NDArray[np.int64]) -> int:
 
 
 @jit_inline
-def enough(index: OrderedRooms, block: int, k: int, c: int, first: int, second: int) -> bool:
-    """Whether the k-th member of a block has so much of amounts c and c + 1."""
-    return index.rooms[block, k, c] >= first and index.rooms[block, k, c + 1] >= second
+def _has_all(amounts: NDArray[np.int64], row: int, wanted: NDArray[np.int64]) -> bool:
+    """Whether a row has at least so much of each amount."""
+    has = True
+    for c in range(AMOUNTS):
+        has &= amounts[row, c] >= wanted[c]
+    return has
+
+
+@jit_inline
+def enough(index: OrderedRooms, entry: int, c: int, first: int, second: int) -> bool:
+    """Whether an entry has so much of amounts c and c + 1."""
+    return index.rooms[entry, c] >= first and index.rooms[entry, c + 1] >= second
 
 
 @jit_inline
 def ask_for_entry(index: OrderedRooms, entry: int) -> None:
-    """Asks the memory for what is read when an entry gets another key or room."""
+    """Asks the memory for what an entry has."""
     if index.mode[0] == PLAIN:
         prefetch(index.nodes, len(index.nodes) // 2 + entry)
     else:
+        prefetch(index.keys, entry)
+        prefetch(index.rooms, entry)
         prefetch(index.block_of, entry)
+
+
+@jit_inline
+def ask_for_block(index: OrderedRooms, entry: int) -> None:
+    """Asks the memory for the block of an entry, which is read when its key changes."""
+    if index.mode[0] != PLAIN:
+        block = index.block_of[entry]
+        prefetch(index.sizes, block)
+        prefetch(index.place, block)
+        for line in range(0, BLOCK, ENTRIES_PER_LINE):
+            prefetch_at(index.members, block, line)
 
 
 @jit_inline
@@ -178,25 +193,13 @@ def _set_node(nodes: NDArray[np.int64], node: int, a: int, b: int, c: int, d: in
 
 
 @jit_inline
-def _precedes(
-    index: OrderedRooms, first: float, second: float, entry: int, block: int, k: int
-) -> bool:
-    """Whether a key comes before that of a member of a block; equal keys by their numbers."""
-    if first != index.keys[block, k, 0]:
-        return first < index.keys[block, k, 0]
-    if second != index.keys[block, k, 1]:
-        return second < index.keys[block, k, 1]
-    return entry < index.members[block, k]
-
-
-@jit_inline
-def _copy_member(index: OrderedRooms, block: int, k: int, to: int, at: int) -> None:
-    """Copies a member of a block to a block."""
-    index.members[to, at] = index.members[block, k]
-    for c in range(KEYS):
-        index.keys[to, at, c] = index.keys[block, k, c]
-    for c in range(AMOUNTS):
-        index.rooms[to, at, c] = index.rooms[block, k, c]
+def _precedes(index: OrderedRooms, first: float, second: float, entry: int, other: int) -> bool:
+    """Whether a key comes before that of another entry; equal keys by their numbers."""
+    if first != index.keys[other, 0]:
+        return first < index.keys[other, 0]
+    if second != index.keys[other, 1]:
+        return second < index.keys[other, 1]
+    return entry < other
 
 
 @jit_inline
@@ -221,12 +224,13 @@ def _place_of(index: OrderedRooms, first: float, second: float, entry: int) -> i
 @jit_call
 def _write_leaf(index: OrderedRooms, block: int) -> None:
     """Brings the leaf of a block up to date, without what is above."""
-    nodes, rooms, leaf = index.nodes, index.rooms, len(index.nodes) // 2 + index.place[block]
-    a = b = c = d = LOWEST
+    nodes, leaf = index.nodes, len(index.nodes) // 2 + index.place[block]
+    for c in range(AMOUNTS):
+        nodes[leaf, c] = LOWEST
     for k in range(index.sizes[block]):
-        a, b = max(a, rooms[block, k, 0]), max(b, rooms[block, k, 1])
-        c, d = max(c, rooms[block, k, 2]), max(d, rooms[block, k, 3])
-    nodes[leaf, 0], nodes[leaf, 1], nodes[leaf, 2], nodes[leaf, 3] = a, b, c, d
+        entry = index.members[block, k]
+        for c in range(AMOUNTS):
+            nodes[leaf, c] = max(nodes[leaf, c], index.rooms[entry, c])
 
 
 @jit_inline
@@ -266,12 +270,14 @@ def _split(index: OrderedRooms, place: int) -> None:
     index.order[place + 1] = fresh
     half = BLOCK // 2
     for k in range(half, BLOCK):
-        _copy_member(index, block, k, fresh, k - half)
-        index.block_of[index.members[block, k]] = fresh
+        entry = index.members[block, k]
+        index.members[fresh, k - half] = entry
+        index.block_of[entry] = fresh
     index.sizes[block], index.sizes[fresh] = half, BLOCK - half
+    first = index.members[fresh, 0]
     for c in range(KEYS):
-        index.least_key[place + 1, c] = index.keys[fresh, 0, c]
-    index.least_entry[place + 1] = index.members[fresh, 0]
+        index.least_key[place + 1, c] = index.keys[first, c]
+    index.least_entry[place + 1] = first
     index.mode[1] = count + 1
     index.place[fresh] = place + 1
     _write_leaf(index, block)
@@ -285,9 +291,10 @@ def _join(index: OrderedRooms, place: int) -> None:
     count, leaves = index.mode[1], len(index.nodes) // 2
     block, emptied = index.order[place], index.order[place + 1]
     for k in range(index.sizes[emptied]):
-        _copy_member(index, emptied, k, block, index.sizes[block])
+        entry = index.members[emptied, k]
+        index.members[block, index.sizes[block]] = entry
         index.sizes[block] += 1
-        index.block_of[index.members[emptied, k]] = block
+        index.block_of[entry] = block
     index.sizes[emptied] = 0
     for k in range(place + 1, count - 1):
         _copy_place(index, k + 1, k)
@@ -300,71 +307,69 @@ def _join(index: OrderedRooms, place: int) -> None:
 
 
 @jit_inline
-def _take_out(index: OrderedRooms, block: int, at: int) -> None:
-    """Takes a member out of its block, and joins blocks that have become small."""
-    nodes, node = index.nodes, len(index.nodes) // 2 + index.place[block]
-    told = 0
-    for c in range(AMOUNTS):
-        if index.rooms[block, at, c] == nodes[node, c] and nodes[node, c] != LOWEST:
-            told |= 1 << c
-    size = index.sizes[block]
+def _take_out(index: OrderedRooms, entry: int) -> None:
+    """Takes an entry out of its block, and joins blocks that have become small."""
+    block = index.block_of[entry]
+    size, at = index.sizes[block], 0
+    while index.members[block, at] != entry:
+        at += 1
     for k in range(at, size - 1):
-        _copy_member(index, block, k + 1, block, k)
+        index.members[block, k] = index.members[block, k + 1]
     index.sizes[block] = size - 1
     place, count = index.place[block], index.mode[1]
     if place + 1 < count and size - 1 + index.sizes[index.order[place + 1]] <= FEWEST:
         _join(index, place)
     elif place > 0 and size - 1 + index.sizes[index.order[place - 1]] <= FEWEST:
         _join(index, place - 1)
-    elif told != 0:
-        _lower(index, block, told)
+    else:
+        _lower(index, block, entry)
 
 
 @jit_inline
-def _lower(index: OrderedRooms, block: int, told: int) -> None:
-    """Brings the leaf of a block up to date after a member has left it.
+def _lower(index: OrderedRooms, block: int, entry: int) -> None:
+    """Brings the leaf of a block up to date after an entry has left it.
 
-    It had the amounts, a bit each of ``told``, that the leaf tells. Where many have the same room,
-    one of the first ones has them too: then nothing has changed.
+    Where many have the same room, one of the first ones has the most that the leaf tells: then
+    nothing has changed, and the others, each a miss of the cache, are not looked at.
     """
-    nodes, node = index.nodes, len(index.nodes) // 2 + index.place[block]
+    nodes, rooms, node = index.nodes, index.rooms, len(index.nodes) // 2 + index.place[block]
+    missing = 0
+    for c in range(AMOUNTS):
+        if rooms[entry, c] == nodes[node, c] and nodes[node, c] != LOWEST:
+            missing |= 1 << c
     k = 0
-    while told != 0 and k < index.sizes[block]:
+    while missing != 0 and k < index.sizes[block]:
+        other = index.members[block, k]
         for c in range(AMOUNTS):
-            if index.rooms[block, k, c] == nodes[node, c]:
-                told &= ~(1 << c)
+            if rooms[other, c] == nodes[node, c]:
+                missing &= ~(1 << c)
         k += 1
-    if told != 0:
+    if missing != 0:
         _write_leaf(index, block)
         update_above(nodes, node)
 
 
 @jit_inline
-def _insert(index: OrderedRooms, entry: int, first: float, second: float) -> int:
-    """Makes room for an entry in the block of its key; its room is still to be written.
-
-    Returns:
-        where it stands in the block that ``block_of`` tells.
-    """
+def _insert(index: OrderedRooms, entry: int) -> None:
+    """Puts an entry with a new key into its block."""
+    first, second = index.keys[entry, 0], index.keys[entry, 1]
     place = _place_of(index, first, second, entry)
     if index.sizes[index.order[place]] == BLOCK:
         _split(index, place)
         place = _place_of(index, first, second, entry)
     block = index.order[place]
     low, high = 0, index.sizes[block]
-    while low < high:
+    while low < high:  # by halves: each key that is looked at is a miss of the cache
         middle = (low + high) // 2
-        if _precedes(index, first, second, entry, block, middle):
+        if _precedes(index, first, second, entry, index.members[block, middle]):
             high = middle
         else:
             low = middle + 1
     for k in range(index.sizes[block], low, -1):
-        _copy_member(index, block, k - 1, block, k)
+        index.members[block, k] = index.members[block, k - 1]
     index.members[block, low] = entry
-    index.keys[block, low, 0], index.keys[block, low, 1] = first, second
     index.sizes[block] += 1
     index.block_of[entry] = block
-    return low
 
 
 @jit_call
@@ -382,20 +387,20 @@ def put_entry(
     if index.mode[0] == PLAIN:
         _set_node(index.nodes, len(index.nodes) // 2 + entry, a, b, c, d)
         return
-    block, at = index.block_of[entry], 0
-    while index.members[block, at] != entry:
-        at += 1
-    moves = index.keys[block, at, 0] != first or index.keys[block, at, 1] != second
+    moves = index.keys[entry, 0] != first or index.keys[entry, 1] != second
     if moves:
-        _take_out(index, block, at)
-        at = _insert(index, entry, first, second)
-        block = index.block_of[entry]
-    room = index.rooms[block, at]
+        _take_out(index, entry)
+        index.keys[entry, 0], index.keys[entry, 1] = first, second
+    room = index.rooms[entry]
     room[0], room[1], room[2], room[3] = a, b, c, d
-    node = len(index.nodes) // 2 + index.place[block]
     if moves:
+        _insert(index, entry)
+        block = index.block_of[entry]
+        node = len(index.nodes) // 2 + index.place[block]
         for k in range(AMOUNTS):
             index.nodes[node, k] = max(index.nodes[node, k], room[k])
+        update_above(index.nodes, node)
     else:
+        block = index.block_of[entry]
         _write_leaf(index, block)
-    update_above(index.nodes, node)
+        update_above(index.nodes, len(index.nodes) // 2 + index.place[block])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cloudarena.engine.compiled import jit_call, jit_inline
-from cloudarena.engine.ordered_rooms import OrderedRooms, ask_for_entry
+from cloudarena.engine.ordered_rooms import OrderedRooms, ask_for_block, ask_for_entry
 from cloudarena.engine.prefetch import FEW, prefetch
 from cloudarena.engine.timing_wheel import NONE, first_of
 from cloudarena.scenarios.vm.state import World
@@ -64,11 +64,19 @@ def ask_for_vm(world: World, vm: int) -> None:
 
 @jit_inline
 def ask_for_departures(world: World, index: OrderedRooms | None) -> None:
-    """Asks for the machine of the next VM that leaves in this tick, and for the VM after it."""
+    """Asks for what the next three VMs touch that leave in this tick.
+
+    Where something lies is told by what is asked for one VM earlier.
+    """
     if len(world.state) > FEW:
+        following = world.departures.following
         first = first_of(world.departures, world.clock[0].tick)
         if first != NONE:
-            ask_for_machine(world, index, world.vms.machine[first])
-            second = world.departures.following[first]
+            if index is not None:
+                ask_for_block(index, world.vms.machine[first])
+            second = following[first]
             if second != NONE:
-                ask_for_vm(world, second)
+                ask_for_machine(world, index, world.vms.machine[second])
+                third = following[second]
+                if third != NONE:
+                    ask_for_vm(world, third)

@@ -175,7 +175,7 @@ def find_machine(world: World, index: OrderedRooms, vm: int) -> int:
             block = index.order[leaf]
             for k in range(index.sizes[block]):
                 machine = index.members[block, k]
-                if enough(index, block, k, amounts, cores, memory) and (
+                if enough(index, machine, amounts, cores, memory) and (
                     not shares or has_idle_cores(world, cores, machine)
                 ):
                     return machine
