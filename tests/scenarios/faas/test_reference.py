@@ -1,6 +1,7 @@
 """The kernel equals the slow, obvious model."""
 
 import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
