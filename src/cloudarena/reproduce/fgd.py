@@ -288,8 +288,8 @@ WHY = (
     "fgd-tuned gives more GPUs than FGD on the same draws in all eleven, by 0.09 (multigpu40) to "
     "1.13 percentage points (gpuspec10).",
     "Typical are the most frequent requests until they are 95 % of all, and of equally frequent "
-    "ones the largest, as the program has it. Taken ten by ten, as here before, they are 50 instead "
-    "of 42 on multigpu40, and FGD gives 0.16 points less there.",
+    "ones the largest, as the program has it. Taken ten by ten, as here before, they are 50 "
+    "instead of 42 on multigpu40, and FGD gives 0.16 points less there.",
     "The clones are other draws than those of the program, which was not run again.",
     "The same policies are fgd, fgd-tuned, gpu-best-fit, gpu-packing, gpu-clustering and "
     "gpu-dot-product of the scenario vm; a test holds that both give as many GPUs. Here a score is "
