@@ -27,6 +27,7 @@ from cloudarena.report.page import (
     metric_tip,
 )
 from cloudarena.report.reproduce import SPEC_FILE, compare_again
+from cloudarena.report.spoken import spoken
 from cloudarena.report.terminal.comparison import (
     DETERMINISTIC_NOTE,
     confidence_text,
@@ -41,8 +42,6 @@ from cloudarena.report.timeline import time_charts
 
 FEW_REPLICATIONS = 100
 """The number of replications up to which each is drawn as a point."""
-NO_BREAK = "\N{NO-BREAK SPACE}"
-"""What stands between a number and its unit."""
 MARKS = {"better": "✓ ", "worse": "✕ ", "no difference": "≈ ", "": ""}
 
 
@@ -50,7 +49,7 @@ def make_sheet(comparison: Comparison) -> Sheet:
     """What is on the page of a comparison."""
     scenario = comparison.scenario
     headline, *others = _drawn_metrics(comparison)
-    answer, *reasons = (_in_words(comparison, one) for one in comparison.sentences())
+    answer, *reasons = (spoken(one, scenario.kind.metric) for one in comparison.sentences())
     several = len(comparison.policies) > 1
     hero: list[AnyChart] = [means_chart(comparison, headline)]
     hero += _differences(comparison, [headline], named=True)
@@ -107,20 +106,6 @@ def make_sheet(comparison: Comparison) -> Sheet:
         files=[File(SPEC_FILE, "The scenario, defaults included", scenario.to_yaml())],
         rows=[_replications(comparison)],
     )
-
-
-def _in_words(comparison: Comparison, sentence: str) -> str:
-    """A sentence with limits as people say them: ``unserved ≤ 0.001``, not identifiers."""
-    for limit in comparison.limits:
-        metric = comparison.scenario.kind.metric[limit.metric]
-        label = label_of(metric).removesuffix(f", {metric.unit}")
-        if label[1:2].islower():
-            label = label[0].lower() + label[1:]
-        said = str(limit).removeprefix(limit.metric).strip()
-        said = said.replace("<=", "≤").replace(">=", "≥")
-        unit = f"{NO_BREAK}{metric.unit}" if metric.unit else ""
-        sentence = sentence.replace(str(limit), f"{label} {said.replace(' ', NO_BREAK)}{unit}")
-    return sentence
 
 
 def _drawn_metrics(comparison: Comparison) -> list[Metric]:

@@ -197,9 +197,7 @@ def next_class(
 
 
 @jitable
-def gather(
-    world: World, actions: NDArray[np.int64], marks: Floats, rule_marks: Floats
-) -> int:
+def gather(world: World, actions: NDArray[np.int64], marks: Floats, rule_marks: Floats) -> int:
     """Writes the candidates, those of the rules first; returns how many there are.
 
     What ``mark_of`` says of each is written to ``marks``; of the rules it is given.
@@ -409,9 +407,7 @@ def fill(
             for column in range(features.shape[1]):
                 features[k, column] = features[same, column]
         else:
-            describe_shares(
-                world, actions[k, :classes], marks[k], rule_marks, best, features[k]
-            )
+            describe_shares(world, actions[k, :classes], marks[k], rule_marks, best, features[k])
         seconds = seconds_of(actions[k, classes])
         describe_length(world, actions[k, :classes], seconds, features[k])
     features[held:] = 0.0
