@@ -52,7 +52,8 @@ def _make_scratch(context: Any, builder: Any, signature: Any, arguments: Any) ->
     number = context.get_constant(types.intp, BYTES)
     sizes = [context.get_constant(types.intp, size) for size in shape]
     steps = [
-        context.get_constant(types.intp, BYTES * math.prod(shape[k + 1 :])) for k in range(len(shape))
+        context.get_constant(types.intp, BYTES * math.prod(shape[k + 1 :]))
+        for k in range(len(shape))
     ]
     numbers = cgutils.alloca_once(
         builder, context.get_value_type(types.float64), size=math.prod(shape)

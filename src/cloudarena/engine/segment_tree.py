@@ -118,9 +118,7 @@ def first_value_at_least(tree: SegmentTree, wanted: int) -> int:
 
 
 @jit_inline
-def is_enough(
-    nodes: NDArray[np.int64], node: int, wanted: NDArray[np.int64], sign: int
-) -> bool:
+def is_enough(nodes: NDArray[np.int64], node: int, wanted: NDArray[np.int64], sign: int) -> bool:
     """Whether every component of a node is at least sign * wanted."""
     if nodes.shape[1] == 4:  # as machines have it; a loop of unknown length takes longer
         return (

@@ -40,7 +40,9 @@ def sort_rows(actions: NDArray[np.int64], count: int) -> None:
         first_number, second_number, place = actions[k, 0], actions[k, second], k
         while place > 0 and (
             actions[place - 1, 0] > first_number
-            or (actions[place - 1, 0] == first_number and actions[place - 1, second] > second_number)
+            or (
+                actions[place - 1, 0] == first_number and actions[place - 1, second] > second_number
+            )
         ):
             place -= 1
         if place < k:

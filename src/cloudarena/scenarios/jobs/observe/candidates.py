@@ -123,8 +123,8 @@ def alike(machines: Machines, this: int, other: int) -> bool:
     for d in range(machines.gpu_free.shape[1]):
         if machines.gpu_free[this, d] != machines.gpu_free[other, d]:
             return False
-    has_devices = machines.gpu_free.shape[1] > 0
-    return not has_devices or machines.gpu_model[this] == machines.gpu_model[other]
+    has_gpus = machines.gpu_free.shape[1] > 0
+    return not has_gpus or bool(machines.gpu_model[this] == machines.gpu_model[other])
 
 
 @jitable_shared
