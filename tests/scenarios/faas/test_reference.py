@@ -1,5 +1,7 @@
 """The kernel equals the slow, obvious model."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -271,6 +273,7 @@ def check(scenario, seed, reference):
         assert row["arrival_s"] == pytest.approx(request.arrival, abs=1e-7)
         assert row["start_s"] == pytest.approx(request.start, abs=1e-7)
         assert row["finish_s"] == pytest.approx(request.finish, abs=1e-7)
+    check_service(scenario, result, reference)
     close = {"rel": 1e-9, "abs": 1e-6}
     nodes, parts = result.tables["nodes"], result.tables["functions"]
     for column, name in (
@@ -301,3 +304,32 @@ def check(scenario, seed, reference):
         used[row["function"]] += row["cpu"] * row["interval_s"]
     assert list(used.values()) == pytest.approx(reference.cpu_s, **close)
     return result
+
+
+def check_service(scenario, result, reference):
+    """What was left undone, of all requests; response times of as many as came after a warm-up."""
+    functions = {one.name: one for one in scenario.functions}
+
+    def called(function):
+        return [functions[call.function] for call in function.calls for _ in range(call.count)]
+
+    def size(function):
+        return 1 + sum(size(one) for one in called(function))
+
+    wanted = undone = 0
+    for request in reference.requests:
+        if not request.again:
+            calls = called(scenario.functions[request.function])
+            never = sum(size(one) for k, one in enumerate(calls) if k not in request.made)
+            wanted += 1 + never
+            undone += (request.outcome != "completed") + never
+            assert request.outcome != "completed" or never == 0
+    assert result.metrics["unserved_share"] == undone / max(1, wanted)
+    inside = [one for one in reference.requests if one.outcome == "unfinished"]
+    done = [one for one in reference.requests if one.outcome == "completed" and not one.early]
+    late = sum(one.came_first < scenario.warmup_s for one in (*inside, *done))
+    times = sorted(one.finish - one.arrival for one in done)[late:]
+    times += [scenario.duration_s - one.arrival for one in inside]
+    expected = sum(times) / len(times) if times else math.nan
+    found = result.metrics["response_mean_s"]
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-6, nan_ok=True)

@@ -263,7 +263,9 @@ FUNCTION = np.dtype(
         ("early", np.int64),  # those of them that ended within the warm-up
         ("late", np.int64),  # and those that came in it and were answered after it
         ("uncalled", np.int64),  # requests that never came, since those that call them were lost
-        ("missed", np.int64),  # what was lost or never came within the warm-up
+        ("missed", np.int64),  # those that were lost within the warm-up
+        ("again", np.int64),  # those of them that were called before, by the same request,
+        ("again_done", np.int64),  # and were answered
         ("outcomes", np.int64, (len(Outcome),)),
         ("cold", np.int64),  # completed requests whose replica was not ready when they came
         ("response_s", np.float64),
@@ -346,9 +348,11 @@ REQUEST_SLOT = np.dtype(
         ("caller_function", np.int64),  # whose function and number these are, waiting or not
         ("caller_number", np.int64),
         ("call", np.int64),  # the next call that it makes,
+        ("reached", np.int64),  # the next one that it has not made before, also in earlier tries,
         ("open", np.int64),  # and how many of those that it waits for are under way
         ("broken", np.bool_),  # whether one of them had no answer
         ("late", np.bool_),  # whether the first that called it came in the warm-up, and it did not
+        ("again", np.bool_),  # whether it, or one that called it, was called in an earlier try
     ],
     align=True,
 )
