@@ -1,6 +1,7 @@
 """A run as trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing show.
 
-Machines are processes, what runs on them are slices, and what is recorded over time are counters.
+Machines are processes, what runs on them are slices, and what is recorded over time are counters;
+of tiers there are only these.
 Slices of one thread may not overlap there, so those of a machine are laid on as few lanes as can
 be: each begins on the lowest lane that is free. The format is the Trace Event Format of Chrome,
 whose times are in microseconds.
@@ -24,28 +25,24 @@ if TYPE_CHECKING:
 
 MICROSECONDS = 1e6
 TIMES = ("tick", "time_s")
-HISTORIES = ("series", "power")
+HISTORIES = ("series", "power", "periods")
 """Tables with one row for each time, of the whole."""
-OF_MEMBERS = ("machines_series", "nodes_series")
-"""Tables with one row for each time and machine, with full recording."""
-SHOWN = ("utilisation", "cpu_utilisation", "used_cores", "power_w")
+OF_MEMBERS = ("machines_series", "nodes_series", "tiers")
+"""Tables with one row for each time and machine, with full recording, or tier."""
+SHOWN = ("utilisation", "cpu_utilisation", "used_cores", "power_w", "fat", "thin")
 """Columns of these that become counters."""
-
-
-def slices_of(kind: Kind) -> Slices:
-    """The table of a kind whose rows begin and end; raises if there is none."""
-    if kind.slices is None:
-        raise CloudarenaError(f"--trace: {kind} has no work that begins and ends in its tables")
-    return kind.slices
 
 
 def trace_events(result: Result, kind: Kind) -> str:
     """The JSON of a run; ``result`` has tables."""
-    slices = slices_of(kind)
-    if slices.table not in result.tables:
+    slices = kind.slices
+    if slices is not None and slices.table not in result.tables:
         raise CloudarenaError(f"--trace: the run kept no table {slices.table!r}: record=summary")
     scale = MICROSECONDS * (result.tick_seconds or 1.0)
-    events = [*_slices(result, slices, scale), *_counters(result, scale)]
+    events = [] if slices is None else [*_slices(result, slices, scale)]
+    events += _counters(result, scale)
+    if not events:
+        raise CloudarenaError("--trace: the run kept nothing over time: record=summary")
     about = {"scenario": result.scenario, "policy": result.policy, "seed": result.seed}
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ms", "otherData": about})
 
