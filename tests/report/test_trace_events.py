@@ -62,3 +62,13 @@ def test_what_has_no_slices_has_counters_by_tier():
     assert first["args"] == {"thin": rows[0]["thin"]}
     served = [one["args"]["served"] for one in events if one["name"] == "served"]
     assert served[0] == result.tables["periods"]["served"][0].as_py()
+
+
+def test_counters_of_nodes_are_at_the_seconds_of_their_rows():
+    result = simulate("faas/toy", record="full")
+    rows = result.tables["nodes_series"].to_pylist()
+    assert any(row["tick"] != row["time_s"] for row in rows)
+    events = json.loads(trace_events(result, kinds()["faas"]))["traceEvents"]
+    times = {one["ts"] / 1e6 for one in events if " of node " in one["name"]}
+    assert times
+    assert times <= {row["time_s"] for row in rows}

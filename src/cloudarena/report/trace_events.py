@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from cloudarena.contract.result import Result
 
 MICROSECONDS = 1e6
-TIMES = ("tick", "time_s")
+TIMES = ("time_s", "tick")
 HISTORIES = ("series", "power", "periods")
 """Tables with one row for each time, of the whole."""
-OF_MEMBERS = ("machines_series", "nodes_series", "tiers")
-"""Tables with one row for each time and machine, with full recording, or tier."""
+OF_MEMBERS = {"machines_series": "machine", "nodes_series": "node", "tiers": "tier"}
+"""Tables with one row for each time and machine, with full recording, or tier: its column."""
 SHOWN = ("utilisation", "cpu_utilisation", "used_cores", "power_w", "fat", "thin")
 """Columns of these that become counters."""
 
@@ -100,12 +100,12 @@ def _counters(result: Result, scale: float) -> Iterator[dict[str, Any]]:
         table = result.tables.get(name)
         if table is not None:
             time = next(one for one in TIMES if one in table.column_names)
-            values = [one for one in _numbers(table) if one not in TIMES]
+            values = [one for one in _numbers(table) if one not in (*TIMES, "period")]
             yield from _counts(table, time, values, scale, None)
-    for name in OF_MEMBERS:
+    for name, member in OF_MEMBERS.items():
         table = result.tables.get(name)
         if table is not None:
-            time, member = table.column_names[:2]
+            time = next(one for one in TIMES if one in table.column_names)
             values = [one for one in SHOWN if one in table.column_names]
             yield from _counts(table, time, values, scale, member)
 
