@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cloudarena import simulate
+from cloudarena import load, simulate
 from cloudarena.report.trace_events import trace_events
 from cloudarena.scenarios import kinds
 
@@ -65,7 +65,7 @@ def test_what_has_no_slices_has_counters_by_tier():
 
 
 def test_counters_of_nodes_are_at_the_seconds_of_their_rows():
-    result = simulate("faas/toy", record="full")
+    result = simulate(load("faas/toy", {"sample_s": 0.5}), record="full")
     rows = result.tables["nodes_series"].to_pylist()
     assert any(row["tick"] != row["time_s"] for row in rows)
     events = json.loads(trace_events(result, kinds()["faas"]))["traceEvents"]
