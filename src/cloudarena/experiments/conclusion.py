@@ -169,7 +169,7 @@ def _main(comparison: Comparison, metric: Metric, leaders: tuple[str, ...]) -> s
 
 
 def _range(comparison: Comparison, metric: Metric, leaders: tuple[str, ...]) -> str:
-    """Between which amounts differences are that are not told from none."""
+    """Says between which amounts differences are that are not told from none."""
     first, *tied = leaders
     found = [comparison.difference(one, metric.name, first) for one in tied]
     low, high = (

@@ -294,7 +294,7 @@ def _serving(cells: Sequence[CellRows]) -> list[CellRows]:
 
 
 def _by_mean(cells: Sequence[CellRows], metric: Metric) -> list[CellRows]:
-    """Those of them that have a value of a metric, the best one first."""
+    """The serving cells that have a value of a metric, the best one first."""
     sign = 1.0 if metric.better == "higher" else -1.0
     means = [(cell.estimate(metric.name).mean, cell) for cell in _serving(cells)]
     known = [one for one in means if not math.isnan(one[0])]

@@ -89,7 +89,7 @@ def all_requests(world: World) -> int:
 
 
 def lost(world: World) -> int:
-    """Those of them that came and were lost, in the warm-up too, or would have come and never will.
+    """The requests that came and were lost, in the warm-up too, or would have come and never will.
 
     What was called again counts too.
     """
@@ -99,7 +99,7 @@ def lost(world: World) -> int:
 
 
 def left_undone(world: World) -> int:
-    """Those of them that have no answer, or not yet."""
+    """The requests that have no answer, or not yet, of all that came or would have."""
     functions = world.functions
     repeated = int(functions["again"].sum() - functions["again_done"].sum())
     return lost(world) + int(world.clock[0]["in_system"]) + calls_to_come(world) - repeated
