@@ -88,7 +88,9 @@ def test_who_allocates_more_is_said_by_the_whole_interval(monkeypatch, spread, v
     def counts(wanted, seeds):
         more = {"random": 94.0, "best-fit": 0.0}
         return {
-            row: np.array([[8000 + more[row[2]] + s, 7000] for s in (spread * sign, -spread * sign)])
+            row: np.array(
+                [[8000 + more[row[2]] + s, 7000] for s in (spread * sign, -spread * sign)]
+            )
             for row in wanted
             for sign in [1 if row[2] == "random" else -1]
         }

@@ -132,9 +132,7 @@ def metric_rows(full: bool) -> list[Row]:
         table = synthetic_metrics(100, 200, factors=30, seed=seed)
         hits.append(held(reduced(table, 7), table, 15))
     ours = interval(np.array(hits))
-    rows = [
-        claimed("7 of 200 metrics: held of the best 15", "at least 10", ours, ours.low >= 10.0)
-    ]
+    rows = [claimed("7 of 200 metrics: held of the best 15", "at least 10", ours, ours.low >= 10.0)]
     if full:
         hits = []
         for seed in range(5):
