@@ -4,8 +4,8 @@
 (user and system) of ``run.play`` alone, after compiling, the best of several, and the ratio. The
 versions, of which FOLDER is the ``src`` of the other, take turns run by run: what else runs on the
 machine then troubles both. Without scenarios they are those of faas whose speed was promised:
-``faas/edge-energy``, ``faas/city-1000`` and ``functions``, 4,000 functions on 1,000 nodes. A name of
-the catalogue is the spec that each version has under it.
+``faas/edge-energy``, ``faas/city-1000`` and ``functions``, 4,000 functions on 1,000 nodes. A name
+of the catalogue is the spec that each version has under it.
 """
 
 from __future__ import annotations
