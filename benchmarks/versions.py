@@ -4,7 +4,8 @@
 (user and system) of ``run.play`` alone, after compiling, the best of several, and the ratio. The
 versions, of which FOLDER is the ``src`` of the other, take turns run by run: what else runs on the
 machine then troubles both. Without scenarios they are those of faas whose speed was promised:
-``faas/edge-energy``, ``faas/city-1000`` and ``functions``, 4,000 functions on 1,000 nodes.
+``faas/edge-energy``, ``faas/city-1000`` and ``functions``, 4,000 functions on 1,000 nodes. A name
+of the catalogue is the spec that each version has under it.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ class Player:
 
     def play(self) -> tuple[float, int]:
         """CPU seconds of a run, and its requests where there are any."""
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         print("play", file=self.process.stdin, flush=True)
         seconds, requests = self.process.stdout.readline().split()
         return float(seconds), int(float(requests))
@@ -103,7 +105,7 @@ def main() -> None:
             player.end()
         # The first of each compiled, or loaded what was compiled.
         other, this = (min(times[1:]) for times in taken)
-        each = [f"{1e6 * s / n:.2f}" if n else "–" for s, n in (other, this)]
+        each = [f"{1e6 * s / n:.2f}" if n else "-" for s, n in (other, this)]
         cells = f"{other[0]:.4f} | {this[0]:.4f} | {this[0] / other[0]:.2f} | {', '.join(each)}"
         print(f"| {scenario} | {cells} |", flush=True)
 
