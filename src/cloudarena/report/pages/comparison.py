@@ -13,6 +13,8 @@ from cloudarena.base.results import number_or_null
 from cloudarena.contract import Metric, TradeOff
 from cloudarena.experiments.answer import times_broken
 from cloudarena.experiments.compare import CONFIDENCE, Comparison, Estimate
+from cloudarena.experiments.comparison import TIES
+from cloudarena.experiments.pairs import SMALL
 from cloudarena.report.charts import WIDE, AnyChart, Chart, Dot, Dots, Series
 from cloudarena.report.numbers import UNKNOWN, format_number
 from cloudarena.report.page import (
@@ -43,7 +45,7 @@ from cloudarena.report.timeline import time_charts
 
 FEW_REPLICATIONS = 100
 """The number of replications up to which each is drawn as a point."""
-MARKS = {"better": "✓ ", "worse": "✕ ", "no difference": "≈ ", "": ""}
+MARKS = {"better": "✓ ", "worse": "✕ ", "no difference": "≈ ", "not told apart": "? ", "": ""}
 
 
 def make_sheet(comparison: Comparison) -> Sheet:
@@ -323,7 +325,7 @@ def _differences(
                     ends=_ends(estimate),
                     note=verdict,
                     prefix=MARKS[verdict],
-                    is_hollow=verdict == "no difference",
+                    is_hollow=verdict in TIES,
                 )
             )
         title = label_of(metric) + (f": difference from {first}" if named else "")
@@ -442,7 +444,8 @@ def _reading_guide(comparison: Comparison) -> list[str]:
         "the probability that any of them is wrong is below "
         f"{100 - 100 * CONFIDENCE:g} %. The interval of a difference is at the level at which it "
         "was tested, so it leaves out zero exactly where there is a verdict. <b>No difference</b>: "
-        "it cannot be told from zero.",
+        f"all of the interval is within {SMALL:.0%} of the numbers. <b>Not told apart</b>: it is "
+        "wider, and more replications may show a difference.",
         "A difference without ± is the same in all replications: it is compared as it is, and "
         "says nothing about other work.",
         "A <b>★</b> marks the best mean and every policy that cannot be told from it, by the same "

@@ -94,6 +94,7 @@ class BatchMapping:
         self._known, self._up = waiting, machines.up.copy()
         demand = tasks.demand[each]
         possible = (demand[:, None] <= machines.capacity[None]).all(axis=2) & machines.up[None]
+        possible &= (tasks.gpu_models[each][:, None] >> machines.gpu_model[None] & 1).astype(bool)
         each, demand = each[possible.any(axis=1)], demand[possible.any(axis=1)]
         possible = possible[possible.any(axis=1)]
         assignment = np.zeros(0, np.int64)
