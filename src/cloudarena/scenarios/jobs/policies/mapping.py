@@ -175,5 +175,15 @@ def _register(heuristic: str) -> None:
             super().__init__(heuristic)
 
 
-for _heuristic in HEURISTICS:
-    _register(_heuristic)
+_register("olb")
+_register("met")
+_register("mct")
+_register("min-min")
+_register("max-min")
+_register("duplex")
+_register("sufferage")
+_register("ga")
+_register("sa")
+_register("gsa")
+_register("tabu")
+_register("a-star")
