@@ -74,7 +74,8 @@ class Player:
 
     def play(self) -> tuple[float, int]:
         """CPU seconds of a run, and its requests where there are any."""
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         print("play", file=self.process.stdin, flush=True)
         seconds, requests = self.process.stdout.readline().split()
         return float(seconds), int(float(requests))
