@@ -6,11 +6,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from tests.scenarios.faas.cases import function, scenario
 
 import cloudarena
 from cloudarena.learn.clouds import Clouds, cloud_of
 from cloudarena.learn.native_clouds import NativeClouds, side_by_side
-from tests.scenarios.faas.cases import function, scenario
 
 
 @pytest.mark.parametrize("same_work", [False, True])
