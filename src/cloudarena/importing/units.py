@@ -355,7 +355,8 @@ class Instants(NamedTuple):
 def has_zone(text: str) -> bool:
     """Whether a written time names its zone."""
     word = text.strip()
-    return bool(re.search(r"(Z|UTC|GMT|[+-]\d\d:?\d\d)$", word)) and not word.isdigit()
+    found = re.search(r"(Z|UTC|GMT|[+-]\d\d:?\d\d|(UTC|GMT) ?[+-]\d\d?)$", word)
+    return found is not None and not word.isdigit()
 
 
 class DayOrder(NamedTuple):

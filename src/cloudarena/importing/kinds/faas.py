@@ -78,11 +78,19 @@ def draft(rows: Rows, source: str) -> Draft:
         }
         for k in order[:5].tolist()
     ]
+    again = drawn_again("trace", float(np.ptp(at)))
     questions = [
         f"cloudarena compare {SPEC_FILE} --by cost_usd --where 'unserved_share<=0.001' "
-        f"--where 'response_p95_s<=1'{drawn_again('trace', float(np.ptp(at)))}"
+        f"--where 'response_p95_s<={_slow_s(length[good]):g}'{again}"
     ]
     return Draft("faas", {"invocations": table}, text, counts, begin, preview, notes, questions)
+
+
+def _slow_s(length: Floats) -> float:
+    """A limit of response times worth asking for: above what is asked for and a cold start take."""
+    known = length[~np.isnan(length)]
+    p95 = float(np.quantile(known, 0.95)) if len(known) else DURATION_S
+    return max(1.0, float(f"{1.5 * (p95 + COLD_S):.2g}"))
 
 
 def _times(rows: Rows, length: Floats) -> tuple[Floats, Floats]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.arrays import Flags, Floats, Ints
 from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import CloudarenaError, TraceError
+from cloudarena.importing.dates import plain
 from cloudarena.importing.draft import (
     DAY_S,
     FEWEST_BLOCKS,
@@ -39,6 +40,14 @@ CPU_PERCENT = 30.0
 MEMORY_PER_CORE_GB = 4.0
 KUBE_POLICIES = "kube-default,kube-most-allocated,best-fit"
 """What is proposed for the nodes of a Kubernetes cluster, which a file tells."""
+OFF = frozenset(
+    {
+        *("poweredoff", "poweroff", "off", "stopped", "stopping", "deallocated", "terminated"),
+        *("vmstopped", "vmdeallocated", "deleted", "ausgeschaltet", "aus", "eteint", "apagado"),
+        *("spento", "已关机", "关机", "已停止", "выключена"),
+    }
+)
+"""States, by their letters alone, in which a VM is not there."""
 UNKNOWN = 2
 """The category of a VM of which it is not known whether it may be delayed."""
 
@@ -51,6 +60,7 @@ def draft(rows: Rows, source: str, machines: tuple[Machines, ...] = ()) -> Draft
     is_open = np.isnan(end) & np.isnan(length)
     if is_open.all():
         until += DAY_S
+    _reject_switched_off(rows, is_open)
     ends = ends_of(rows, start, end, length, until)
     rows.reject(ends < start, "it ends before it begins")
     cores, memory = _sizes(rows)
@@ -117,6 +127,19 @@ def draft(rows: Rows, source: str, machines: tuple[Machines, ...] = ()) -> Draft
         f"cloudarena size {SPEC_FILE} --where 'unserved_share<=0.001'",
     ]
     return Draft("vm", {"vmtable": table}, text, counts, begin, preview, notes, questions)
+
+
+def _reject_switched_off(rows: Rows, is_open: Flags) -> None:
+    """Leaves out what is off now and does not tell since when: it holds nothing."""
+    if "state" not in rows or rows.mapping["state"].is_value:
+        return
+    texts, codes = rows.encoded("state")
+    words = ["".join(filter(str.isalpha, plain(text))) for text in texts.to_pylist()]
+    is_off = np.array([word in OFF for word in words])[codes]
+    rows.reject(
+        is_off & is_open,
+        lambda row: f"it is {str(texts[codes[row]]).strip()}, and since when is not told",
+    )
 
 
 def _joined(

@@ -74,6 +74,11 @@ def _completed(run: FaasRun) -> int:
     return _ended(run, Outcome.COMPLETED) - int(run.world.functions["late"].sum())
 
 
+def _all_undone(run: FaasRun) -> float:
+    """Minus all requests that have no answer."""
+    return -float(left_undone(run.world))
+
+
 def _lost_s(run: FaasRun) -> NDArray[np.float64]:
     """How long, to a reward, the requests waited that will never have an answer: the whole run."""
     return np.full(lost(run.world), run.scenario.duration_s)
@@ -238,26 +243,26 @@ def completed(run: FaasRun) -> float:
     return _completed(run)
 
 
-@metric(better="lower", most=_came)
+@metric(better="lower", reward=_all_undone)
 def rejected(run: FaasRun) -> float:
-    """Requests that found no room. As a reward all that have no answer are added."""
+    """Requests that found no room. As a reward it is all that have no answer."""
     return _ended(run, Outcome.REJECTED)
 
 
-@metric(better="lower", most=_came)
+@metric(better="lower", reward=_all_undone)
 def timed_out(run: FaasRun) -> float:
     """Requests that were given up after their function's timeout_s.
 
-    As a reward all that have no answer are added.
+    As a reward it is all that have no answer.
     """
     return _ended(run, Outcome.TIMED_OUT)
 
 
-@metric(better="lower", most=_came)
+@metric(better="lower", reward=_all_undone)
 def failed(run: FaasRun) -> float:
     """Requests that failed for the last time: they, their node, or a call that they waited for.
 
-    As a reward all that have no answer are added.
+    As a reward it is all that have no answer.
     """
     return _ended(run, Outcome.FAILED)
 
@@ -268,9 +273,9 @@ def retries(run: FaasRun) -> float:
     return int(run.world.functions["retried"].sum())
 
 
-@metric(better="lower", highlight=True, most=_came)
+@metric(better="lower", highlight=True, reward=_all_undone)
 def unfinished(run: FaasRun) -> float:
-    """Requests in the system at the end. As a reward all that have no answer are added."""
+    """Requests in the system at the end. As a reward it is all that have no answer."""
     return int(run.world.clock[0]["in_system"])
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import nearest
 from cloudarena.contract.source import SpecPath
-from cloudarena.contract.spec import Spec
+from cloudarena.contract.spec import Spec, or_also
 from cloudarena.scenarios.faas.sources import Requests
 from cloudarena.scenarios.faas.spec.own import KeepName
 from cloudarena.scenarios.faas.spec.shifting import Delay
@@ -308,8 +308,16 @@ class ScalingRule(Spec):
         return round(self.stabilisation_s / self.interval_s)
 
 
+def _shorter(schema: dict[str, Any]) -> None:
+    """A name of a function that is called, and ``from`` for ``like``."""
+    or_also(schema, "properties", "calls", "items", type="string")
+    schema["properties"]["from"] = schema["properties"]["like"]
+
+
 class Function(Spec):
     """A function: one of the published ones by its name, or one's own with ``image``."""
+
+    model_config = ConfigDict(json_schema_extra=_shorter)
 
     name: str = Field(min_length=1, max_length=200)
     like: str | None = None
