@@ -19,12 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.compiled import jit_call, jit_inline, jit_uncounted
-from cloudarena.engine.prefetch import prefetch, prefetch_at
+from cloudarena.engine.prefetch import FEW, prefetch, prefetch_at
 from cloudarena.engine.segment_tree import LOWEST, make_segment_tree, update_above
 
 BLOCK = 64
 ENTRIES_PER_LINE = 8
 """Members of a block that lie in one line of a cache."""
+ASKED_EVERY = 4
+"""The key of each so many-th member is asked for before a search by halves."""
 FEWEST = BLOCK // 2
 """Two blocks next to each other have more entries together than this, or they become one."""
 PLAIN, ORDERED = range(2)
@@ -359,6 +361,9 @@ def _insert(index: OrderedRooms, entry: int) -> None:
         place = _place_of(index, first, second, entry)
     block = index.order[place]
     low, high = 0, index.sizes[block]
+    if len(index.keys) > FEW:
+        for k in range(0, high, ASKED_EVERY):
+            prefetch(index.keys, index.members[block, k])
     while low < high:  # by halves: each key that is looked at is a miss of the cache
         middle = (low + high) // 2
         if _precedes(index, first, second, entry, index.members[block, middle]):

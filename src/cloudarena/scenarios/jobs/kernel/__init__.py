@@ -33,10 +33,12 @@ from cloudarena.engine.compiled import (
     jit_uncounted,
 )
 from cloudarena.engine.ordered_rooms import OrderedRooms
+from cloudarena.engine.prefetch import FEW
 from cloudarena.engine.segment_tree import SegmentTree
 from cloudarena.engine.shape_counts import ShapeCounts, how_many, nth_fitting
 from cloudarena.engine.status import DECIDE, FULL
 from cloudarena.engine.ties import random_index
+from cloudarena.scenarios.jobs.kernel.ahead import ask_for_machine
 from cloudarena.scenarios.jobs.kernel.choice import (
     find_slot,
     first_ranked,
@@ -95,6 +97,8 @@ def begin(world: World, task: int, machine: int, count: int) -> int:
         tasks.waiting[task], copies_that_fit(tasks, machines, task, machine)
     ):
         return NotAllowed.NO_ROOM
+    if len(machines.up) > FEW:
+        ask_for_machine(world, world.rooms, world.shapes, machine)
     while left > 0:
         here = min(left, copies_that_fit(tasks, machines, task, machine))
         if here > 0:
