@@ -15,7 +15,7 @@ What a reference points to lies on the stack of the function that made it, so no
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -122,13 +122,26 @@ def _read_field(context: Any, builder: Any, kind: TupleReference, value: Any, na
     return impl_ret_borrowed(context, builder, field, model.load_from_data_pointer(builder, place))
 
 
-@cache
 def offset_of(context: Any, kind: types.BaseNamedTuple, index: int) -> int:
     """The bytes from the beginning of a tuple to one of its fields."""
-    data = context.data_model_manager[kind].get_data_type()
+    if kind._code not in _offsets:  # to hash the type of a world takes long
+        _offsets[kind._code] = tuple(_ask_offsets(context, kind))
+    return _offsets[kind._code][index]
+
+
+_offsets: dict[int, tuple[int, ...]] = {}
+"""The offsets of the fields of each tuple, by the number that Numba has given its type."""
+
+
+def _ask_offsets(context: Any, kind: types.BaseNamedTuple) -> Iterator[int]:
+    """Asks LLVM, once for a tuple: each time it must write the type down and read it again."""
+    data, target = context.data_model_manager[kind].get_data_type(), context.target_data
     if isinstance(kind, types.NamedUniTuple):  # fields of one type are kept as an array
-        return index * int(data.element.get_abi_size(context.target_data))
-    return int(data.get_element_offset(context.target_data, index))
+        size = int(data.element.get_abi_size(target))
+        yield from (index * size for index in range(len(kind)))
+    else:
+        known = data._get_ll_global_value_type(target)
+        yield from (int(target.get_element_offset(known, index)) for index in range(len(kind)))
 
 
 @lower_cast(types.BaseNamedTuple, TupleReference)
