@@ -84,6 +84,16 @@ def _entry(function: Callable[..., Any], part: Any) -> Any:
 class PartLibrary(JITCodeLibrary):
     """The intermediate code of a part."""
 
+    def _optimize_functions(self, module: Any) -> None:
+        """Only tidies up, so that there is less to be linked: the whole is optimised in the end."""
+        module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager(
+            opt=1, loop_vectorize=False, slp_vectorize=False
+        )
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
     def finalize(self) -> None:
         """Leaves everything to the whole."""
         self._finalized = True

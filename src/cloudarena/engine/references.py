@@ -33,7 +33,8 @@ class TupleReference(types.Type):
 
     def __init__(self, tuple_type: types.BaseNamedTuple) -> None:
         self.tuple_type = tuple_type
-        super().__init__(f"reference({tuple_type})")
+        # Not the whole type of the tuple: Numba writes the types of arguments down at each pass.
+        super().__init__(f"reference({tuple_type.instance_class.__name__})")
 
     @property
     def key(self) -> Any:
@@ -43,8 +44,8 @@ class TupleReference(types.Type):
     @property
     def mangling_args(self) -> Any:
         """What stands for the type in the names of functions."""
-        name = self.tuple_type.instance_class.__name__
-        return f"reference({name}, {blake2b(self.name.encode(), digest_size=8).hexdigest()})", ()
+        stamp = blake2b(str(self.tuple_type).encode(), digest_size=8).hexdigest()
+        return f"{self.name}, {stamp}", ()
 
     def can_convert_from(self, context: Any, other: types.Type) -> Conversion | None:
         """A tuple of the same type."""
@@ -62,10 +63,20 @@ def passed(kind: types.Type) -> types.Type:
     function is not compiled once for ``place(world, 0)`` and once more for ``place(world, m)``.
     """
     if has_arrays(kind):
-        return TupleReference(kind)
+        return reference_to(kind)
     if isinstance(kind, types.BaseTuple) and not isinstance(kind, types.BaseNamedTuple):
         return types.BaseTuple.from_types([passed(field) for field in kind])
     return types.unliteral(kind)
+
+
+def reference_to(kind: types.BaseNamedTuple) -> TupleReference:
+    """The type of the address of tuples of a type."""
+    if kind._code not in _references:
+        _references[kind._code] = TupleReference(kind)
+    return _references[kind._code]
+
+
+_references: dict[int, TupleReference] = {}
 
 
 def has_arrays(kind: types.Type) -> bool:
@@ -106,7 +117,7 @@ class _ReferenceAttributes(AttributeTemplate):
         if index is None:
             return None
         field = kind.tuple_type.types[index]
-        return TupleReference(field) if isinstance(field, types.BaseNamedTuple) else field
+        return reference_to(field) if isinstance(field, types.BaseNamedTuple) else field
 
 
 @lower_getattr_generic(TupleReference)
@@ -119,6 +130,8 @@ def _read_field(context: Any, builder: Any, kind: TupleReference, value: Any, na
         return place
     model = context.data_model_manager[field]
     place = builder.bitcast(place, model.get_data_type().as_pointer())
+    if isinstance(field, types.Array):
+        return builder.load(place)  # at once: to put it together takes thirty instructions
     return impl_ret_borrowed(context, builder, field, model.load_from_data_pointer(builder, place))
 
 
