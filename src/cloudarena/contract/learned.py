@@ -29,6 +29,7 @@ from cloudarena.base.files import written_folder
 from cloudarena.contract.candidates import FEWEST, MOST, Candidates
 from cloudarena.contract.kind import Kind
 from cloudarena.engine.compiled import NO_C, jit_for_signature, jit_inline_uncached
+from cloudarena.engine.references import lent
 from cloudarena.engine.scoring import (
     ACTIVATIONS,
     LARGEST_WEIGHT,
@@ -346,7 +347,7 @@ def _filler(candidates: Candidates, types: tuple[Any, ...]) -> Any:
 
 @cache
 def _code(function: Callable[..., Any], signature: Any) -> Any:
-    return jit_for_signature(function, signature)
+    return jit_for_signature(function, lent(signature))
 
 
 @cache

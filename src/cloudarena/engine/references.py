@@ -24,7 +24,7 @@ from numba.core import cgutils, types
 from numba.core.datamodel import models, register_default
 from numba.core.imputils import impl_ret_borrowed, lower_cast, lower_getattr_generic
 from numba.core.typeconv import Conversion
-from numba.core.typing.templates import AttributeTemplate
+from numba.core.typing.templates import AttributeTemplate, Signature
 from numba.extending import NativeValue, infer_getattr, unbox
 
 
@@ -34,7 +34,8 @@ class TupleReference(types.Type):
     def __init__(self, tuple_type: types.BaseNamedTuple) -> None:
         self.tuple_type = tuple_type
         # Not the whole type of the tuple: Numba writes the types of arguments down at each pass.
-        super().__init__(f"reference({tuple_type.instance_class.__name__})")
+        stamp = blake2b(str(tuple_type).encode(), digest_size=8).hexdigest()
+        super().__init__(f"reference({tuple_type.instance_class.__name__}, {stamp})")
 
     @property
     def key(self) -> Any:
@@ -44,8 +45,7 @@ class TupleReference(types.Type):
     @property
     def mangling_args(self) -> Any:
         """What stands for the type in the names of functions."""
-        stamp = blake2b(str(self.tuple_type).encode(), digest_size=8).hexdigest()
-        return f"{self.name}, {stamp}", ()
+        return self.name, ()
 
     def can_convert_from(self, context: Any, other: types.Type) -> Conversion | None:
         """A tuple of the same type."""
@@ -130,9 +130,10 @@ def _read_field(context: Any, builder: Any, kind: TupleReference, value: Any, na
         return place
     model = context.data_model_manager[field]
     place = builder.bitcast(place, model.get_data_type().as_pointer())
-    if isinstance(field, types.Array):
-        return builder.load(place)  # at once: to put it together takes thirty instructions
-    return impl_ret_borrowed(context, builder, field, model.load_from_data_pointer(builder, place))
+    # An array is read at once: to put it together takes thirty instructions.
+    is_array = isinstance(field, types.Array)
+    read = builder.load(place) if is_array else model.load_from_data_pointer(builder, place)
+    return impl_ret_borrowed(context, builder, field, read)
 
 
 def offset_of(context: Any, kind: types.BaseNamedTuple, index: int) -> int:
@@ -175,6 +176,20 @@ def _copy_out(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) ->
 def is_lent(kind: types.Type) -> bool:
     """Whether a type is a NamedTuple of arrays and numbers, which Python can lend by reference."""
     return has_arrays(kind) and all(map(_is_lendable, kind.types))
+
+
+def lent(signature: Signature) -> Signature:
+    """A signature with references in place of the tuples of arrays that it takes.
+
+    By it kernels call policies: they hand on where what they show lies, and not all of it.
+    """
+    kinds = (reference_to(kind) if is_lent(kind) else kind for kind in signature.args)
+    return signature.return_type(*kinds)
+
+
+def held(kind: types.Type) -> types.Type:
+    """The type that a reference stands for; of others the type itself."""
+    return kind.tuple_type if isinstance(kind, TupleReference) else kind
 
 
 def _is_lendable(field: types.Type) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 from cloudarena.engine.checked import CannotCompile, checked
 from cloudarena.engine.code_cache import fingerprint, used_values
 from cloudarena.engine.compiled import NO_REFERENCE_COUNTS, jit_for_signature, jit_inline_uncached
+from cloudarena.engine.references import lent
 from cloudarena.engine.unsafe_code import parts_of
 from cloudarena.policies.blame import (
     WRITES,
@@ -49,7 +50,7 @@ def built_in_code(entry: Any, signature: Any) -> Any:
     options = NO_REFERENCE_COUNTS if getattr(inner or entry, "is_lean", False) else {}
     if inner is not None:
         entry.__globals__[INNER] = jit_inline_uncached(inner, **options)
-    return jit_for_signature(entry, signature, **options)
+    return jit_for_signature(entry, lent(signature), **options)
 
 
 def users_code(
@@ -105,6 +106,7 @@ def _with_return_type(function: Any, signature: Any, stamp: str) -> Any:
 
     Numba would turn any number into a whole one: so the type that it finds is looked at first.
     """
+    signature = lent(signature)
     dispatcher = checked(function, signature.args, stamp)
     (found,) = (code.signature.return_type for code in dispatcher.overloads.values())
     wanted = signature.return_type
