@@ -22,7 +22,7 @@ from cloudarena.contract.run import DecisionT, Run
 from cloudarena.contract.scenario import Scenario
 from cloudarena.engine.compiled import NO_C, jit_for_signature
 from cloudarena.engine.interrupts import Interrupted, make_flag, run_interruptibly
-from cloudarena.engine.references import held, lent
+from cloudarena.engine.references import held
 from cloudarena.engine.status import DECIDE, ENDED, FULL
 from cloudarena.engine.streams import stream
 from cloudarena.engine.worlds import type_of
@@ -303,7 +303,6 @@ def _compiled_play(
 
 def _function_type(signature: Any) -> Any:
     """The type of a policy. Numba tells such types apart by the names of their tuples alone."""
-    signature = lent(signature)
     function = numba.types.FunctionType(signature)
     for mine, known in zip(signature.args, function.signature.args, strict=True):
         if mine != known:

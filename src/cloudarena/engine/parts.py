@@ -42,14 +42,19 @@ def make_part(function: Callable[..., Any], **options: Any) -> Any:
     It takes NamedTuples of arrays by reference.
     """
     part = numba.njit(**{**AS_PART, **options})(function)
-    template_for = part.get_call_template
-
-    def by_reference(args: Any, kws: Any) -> Any:
-        named = {name: passed(kind) for name, kind in kws.items()}
-        return template_for(tuple(passed(kind) for kind in args), named)
-
-    part.get_call_template = by_reference
+    take_by(part, passed)
     return part
+
+
+def take_by(dispatcher: Any, typed: Callable[[Any], Any]) -> None:
+    """Lets a function take its arguments from compiled code by other types than they have."""
+    template_for = dispatcher.get_call_template
+
+    def template(args: Any, kws: Any) -> Any:
+        named = {name: typed(kind) for name, kind in kws.items()}
+        return template_for(tuple(typed(kind) for kind in args), named)
+
+    dispatcher.get_call_template = template
 
 
 def make_whole(function: Callable[..., Any], **options: Any) -> Any:

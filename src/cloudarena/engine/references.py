@@ -181,13 +181,13 @@ def is_lent(kind: types.Type) -> bool:
 def lent(signature: Signature) -> Signature:
     """A signature with references in place of the tuples of arrays that it takes.
 
-    By it kernels call policies: they hand on where what they show lies, and not all of it.
+    By it a kernel calls policies if what it shows lies somewhere: it hands on where.
     """
     kinds = (reference_to(kind) if is_lent(kind) else kind for kind in signature.args)
     return signature.return_type(*kinds)
 
 
-def held(kind: types.Type) -> types.Type:
+def held(kind: types.Type) -> Any:
     """The type that a reference stands for; of others the type itself."""
     return kind.tuple_type if isinstance(kind, TupleReference) else kind
 

@@ -19,7 +19,6 @@ import numpy as np
 from cloudarena.engine.checked import CannotCompile, checked
 from cloudarena.engine.code_cache import fingerprint, used_values
 from cloudarena.engine.compiled import NO_REFERENCE_COUNTS, jit_for_signature, jit_inline_uncached
-from cloudarena.engine.references import lent
 from cloudarena.engine.unsafe_code import parts_of
 from cloudarena.policies.blame import (
     WRITES,
@@ -28,7 +27,7 @@ from cloudarena.policies.blame import (
     named_lines,
     policy_error,
 )
-from cloudarena.policies.entry import ENTRY, INNER
+from cloudarena.policies.entry import INNER
 
 NO_FUNCTION = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 """Flags of code that does not run when it is called."""
@@ -46,11 +45,10 @@ def built_in_code(entry: Any, signature: Any) -> Any:
     One that says ``is_lean`` makes no arrays and draws nothing: it does not count references, which
     takes longer than a short policy itself.
     """
-    inner = entry.__globals__.get(INNER) if entry.__name__ == ENTRY else None
-    options = NO_REFERENCE_COUNTS if getattr(inner or entry, "is_lean", False) else {}
-    if inner is not None:
-        entry.__globals__[INNER] = jit_inline_uncached(inner, **options)
-    return jit_for_signature(entry, lent(signature), **options)
+    inner = entry.__globals__[INNER]
+    options = NO_REFERENCE_COUNTS if getattr(inner, "is_lean", False) else {}
+    entry.__globals__[INNER] = jit_inline_uncached(inner, **options)
+    return jit_for_signature(entry, signature, **options)
 
 
 def users_code(
@@ -106,7 +104,6 @@ def _with_return_type(function: Any, signature: Any, stamp: str) -> Any:
 
     Numba would turn any number into a whole one: so the type that it finds is looked at first.
     """
-    signature = lent(signature)
     dispatcher = checked(function, signature.args, stamp)
     (found,) = (code.signature.return_type for code in dispatcher.overloads.values())
     wanted = signature.return_type

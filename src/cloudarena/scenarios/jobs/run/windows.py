@@ -13,7 +13,6 @@ from cloudarena.base.arrays import Floats
 from cloudarena.base.errors import PolicyError, SpecError
 from cloudarena.engine.compiled import jit_for_signature
 from cloudarena.engine.interrupts import make_flag, run_interruptibly
-from cloudarena.engine.references import lent
 from cloudarena.engine.status import ENDED, FULL
 from cloudarena.policies import ArrayPolicy
 from cloudarena.scenarios.jobs.kernel.windows import Fresh, sweep
@@ -25,7 +24,7 @@ from cloudarena.scenarios.jobs.spec import JobsScenario
 @cache
 def _compiled_sweep(types: tuple[Any, ...], policy: Any) -> Any:
     """The kernel for the types of its arguments and the signature of policies."""
-    function = numba.types.FunctionType(lent(policy))
+    function = numba.types.FunctionType(policy)
     return jit_for_signature(sweep, numba.int64(*types, function, policy.args[-1]), nogil=True)
 
 
