@@ -39,8 +39,9 @@ SMALLER: dict[str, dict[str, Any]] = {
 SMALLER_ENTRIES: dict[str, dict[str, Any]] = {
     "jobs/hpc-swf": {"workload.jobs": 40},
     "jobs/deeprm": {"workload.jobs": 25},
+    "clusters/two-clusters": {"workload.batches": 10, "workload.horizon_s": 300},
 }
-"""Entries whose jobs are small."""
+"""Entries whose jobs are small, or that have no number of VMs of their own."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "ocba-m": {"top": 3},
     "kim-nelson": {"indifference": 0.1},

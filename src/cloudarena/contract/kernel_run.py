@@ -22,6 +22,7 @@ from cloudarena.contract.run import DecisionT, Run
 from cloudarena.contract.scenario import Scenario
 from cloudarena.engine.compiled import NO_C, jit_for_signature
 from cloudarena.engine.interrupts import Interrupted, make_flag, run_interruptibly
+from cloudarena.engine.references import held
 from cloudarena.engine.status import DECIDE, ENDED, FULL
 from cloudarena.engine.streams import stream
 from cloudarena.engine.worlds import type_of
@@ -305,7 +306,7 @@ def _function_type(signature: Any) -> Any:
     function = numba.types.FunctionType(signature)
     for mine, known in zip(signature.args, function.signature.args, strict=True):
         if mine != known:
-            this, other = (one.instance_class for one in (mine, known))
+            this, other = (held(one).instance_class for one in (mine, known))
             raise CloudarenaError(
                 f"{this.__module__}.{this.__qualname__}: the name is not allowed: "
                 f"{other.__module__} has a tuple of the same name and fields for its policies"

@@ -29,6 +29,7 @@ from cloudarena.base.files import written_folder
 from cloudarena.contract.candidates import FEWEST, MOST, Candidates
 from cloudarena.contract.kind import Kind
 from cloudarena.engine.compiled import NO_C, jit_for_signature, jit_inline_uncached
+from cloudarena.engine.references import held
 from cloudarena.engine.scoring import (
     ACTIVATIONS,
     LARGEST_WEIGHT,
@@ -242,7 +243,8 @@ class LearnedPolicy(ArrayPolicy):
     def fill(self) -> Any:
         """Writes the candidates of what a decision shows: compiled, its types found once."""
         arrays = self.candidates.make_arrays(self.learned.most)
-        types = (*self._signature().args[:-2], *(numba.typeof(array) for array in arrays))
+        shown = map(held, self._signature().args[:-2])
+        types = (*shown, *(numba.typeof(array) for array in arrays))
         return _filler(self.candidates, types)
 
     def __call__(self, decision: Any) -> Any:

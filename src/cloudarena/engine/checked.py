@@ -22,6 +22,8 @@ from numba.extending import overload
 
 from cloudarena.engine.code_cache import ReachCache, fingerprint
 from cloudarena.engine.compiled import NO_REFERENCE_COUNTS, compile_for
+from cloudarena.engine.parts import take_by
+from cloudarena.engine.references import held
 from cloudarena.engine.unsafe_code import WHOLE_BITS, is_of_numba, unsafe_in
 
 KEPT_OPTIONS = ("fastmath", "error_model")
@@ -130,6 +132,7 @@ class _Copies:
 
     def _compiled(self, copy: types.FunctionType, options: dict[str, Any]) -> Any:
         dispatcher = njit(**options)(copy)
+        take_by(dispatcher, held)  # a user's function may unpack a tuple
         stamps = {"stamp": self._stamp, "rules": rules()}
         dispatcher._cache = _SafeCache(copy, {**options, **stamps})
         return dispatcher

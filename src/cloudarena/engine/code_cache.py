@@ -34,6 +34,8 @@ from numba.core import types as numba_types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 
+from cloudarena.engine.references import TupleReference
+
 DAYS_KEPT = 30
 """The days for which machine code that nobody asks for stays on the disk."""
 SECONDS_PER_DAY = 86_400.0
@@ -291,6 +293,8 @@ def _layout(kind: Any) -> Any:
         return tuple(_layout(part) for part in kind)
     if isinstance(kind, numba.core.typing.templates.Signature):
         return _layout(kind.args)
+    if isinstance(kind, TupleReference):
+        return ("reference", _layout(kind.tuple_type))
     if isinstance(kind, numba_types.BaseNamedTuple):
         return (kind.instance_class.__name__, kind.fields, _layout(tuple(kind.types)))
     if isinstance(kind, numba_types.BaseTuple):

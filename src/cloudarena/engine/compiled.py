@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
 from numba.core import typeinfer, types
 from numba.core.typing.templates import infer_global
 from numba.extending import register_jitable
+from numba.np import linalg
 
 from cloudarena.engine.code_cache import ReachCache
 from cloudarena.engine.parts import AS_PART, make_part, make_whole
@@ -16,6 +19,28 @@ NO_REFERENCE_COUNTS: dict[str, Any] = {"_nrt": False}
 """Turns off Numba's run time of counted references."""
 NO_C: dict[str, Any] = {"no_cfunc_wrapper": True}
 """Turns off what a policy is called through, and nothing else."""
+
+
+def _start_without_blas() -> None:
+    """Keeps Numba from importing SciPy's products of matrices to see that it could.
+
+    That takes a seventh of a short run. Code that multiplies matrices imports them all the same,
+    when it is compiled.
+    """
+
+    def look() -> None:
+        if importlib.util.find_spec("scipy") is None:
+            raise ImportError("SciPy is not installed")
+
+    ensure = linalg.ensure_blas
+    linalg.ensure_blas = look
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = ensure
+
+
+_start_without_blas()
 
 
 def _cached(function: Callable[..., Any], **options: Any) -> Any:

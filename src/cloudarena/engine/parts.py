@@ -42,14 +42,19 @@ def make_part(function: Callable[..., Any], **options: Any) -> Any:
     It takes NamedTuples of arrays by reference.
     """
     part = numba.njit(**{**AS_PART, **options})(function)
-    template_for = part.get_call_template
-
-    def by_reference(args: Any, kws: Any) -> Any:
-        named = {name: passed(kind) for name, kind in kws.items()}
-        return template_for(tuple(passed(kind) for kind in args), named)
-
-    part.get_call_template = by_reference
+    take_by(part, passed)
     return part
+
+
+def take_by(dispatcher: Any, typed: Callable[[Any], Any]) -> None:
+    """Lets a function take its arguments from compiled code by other types than they have."""
+    template_for = dispatcher.get_call_template
+
+    def template(args: Any, kws: Any) -> Any:
+        named = {name: typed(kind) for name, kind in kws.items()}
+        return template_for(tuple(typed(kind) for kind in args), named)
+
+    dispatcher.get_call_template = template
 
 
 def make_whole(function: Callable[..., Any], **options: Any) -> Any:
@@ -83,6 +88,16 @@ def _entry(function: Callable[..., Any], part: Any) -> Any:
 
 class PartLibrary(JITCodeLibrary):
     """The intermediate code of a part."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Only tidies up, so that there is less to be linked: the whole is optimised in the end."""
+        module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager(
+            opt=1, loop_vectorize=False, slp_vectorize=False
+        )
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
 
     def finalize(self) -> None:
         """Leaves everything to the whole."""

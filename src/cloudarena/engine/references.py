@@ -15,7 +15,7 @@ What a reference points to lies on the stack of the function that made it, so no
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -24,7 +24,7 @@ from numba.core import cgutils, types
 from numba.core.datamodel import models, register_default
 from numba.core.imputils import impl_ret_borrowed, lower_cast, lower_getattr_generic
 from numba.core.typeconv import Conversion
-from numba.core.typing.templates import AttributeTemplate
+from numba.core.typing.templates import AttributeTemplate, Signature
 from numba.extending import NativeValue, infer_getattr, unbox
 
 
@@ -33,7 +33,9 @@ class TupleReference(types.Type):
 
     def __init__(self, tuple_type: types.BaseNamedTuple) -> None:
         self.tuple_type = tuple_type
-        super().__init__(f"reference({tuple_type})")
+        # Not the whole type of the tuple: Numba writes the types of arguments down at each pass.
+        stamp = blake2b(str(tuple_type).encode(), digest_size=8).hexdigest()
+        super().__init__(f"reference({tuple_type.instance_class.__name__}, {stamp})")
 
     @property
     def key(self) -> Any:
@@ -43,8 +45,7 @@ class TupleReference(types.Type):
     @property
     def mangling_args(self) -> Any:
         """What stands for the type in the names of functions."""
-        name = self.tuple_type.instance_class.__name__
-        return f"reference({name}, {blake2b(self.name.encode(), digest_size=8).hexdigest()})", ()
+        return self.name, ()
 
     def can_convert_from(self, context: Any, other: types.Type) -> Conversion | None:
         """A tuple of the same type."""
@@ -62,10 +63,20 @@ def passed(kind: types.Type) -> types.Type:
     function is not compiled once for ``place(world, 0)`` and once more for ``place(world, m)``.
     """
     if has_arrays(kind):
-        return TupleReference(kind)
+        return reference_to(kind)
     if isinstance(kind, types.BaseTuple) and not isinstance(kind, types.BaseNamedTuple):
         return types.BaseTuple.from_types([passed(field) for field in kind])
     return types.unliteral(kind)
+
+
+def reference_to(kind: types.BaseNamedTuple) -> TupleReference:
+    """The type of the address of tuples of a type."""
+    if kind._code not in _references:
+        _references[kind._code] = TupleReference(kind)
+    return _references[kind._code]
+
+
+_references: dict[int, TupleReference] = {}
 
 
 def has_arrays(kind: types.Type) -> bool:
@@ -106,7 +117,7 @@ class _ReferenceAttributes(AttributeTemplate):
         if index is None:
             return None
         field = kind.tuple_type.types[index]
-        return TupleReference(field) if isinstance(field, types.BaseNamedTuple) else field
+        return reference_to(field) if isinstance(field, types.BaseNamedTuple) else field
 
 
 @lower_getattr_generic(TupleReference)
@@ -119,16 +130,32 @@ def _read_field(context: Any, builder: Any, kind: TupleReference, value: Any, na
         return place
     model = context.data_model_manager[field]
     place = builder.bitcast(place, model.get_data_type().as_pointer())
-    return impl_ret_borrowed(context, builder, field, model.load_from_data_pointer(builder, place))
+    # An array is read at once: to put it together takes thirty instructions.
+    is_array = isinstance(field, types.Array)
+    read = builder.load(place) if is_array else model.load_from_data_pointer(builder, place)
+    return impl_ret_borrowed(context, builder, field, read)
 
 
-@cache
 def offset_of(context: Any, kind: types.BaseNamedTuple, index: int) -> int:
     """The bytes from the beginning of a tuple to one of its fields."""
-    data = context.data_model_manager[kind].get_data_type()
+    if kind._code not in _offsets:  # to hash the type of a world takes long
+        _offsets[kind._code] = tuple(_ask_offsets(context, kind))
+    return _offsets[kind._code][index]
+
+
+_offsets: dict[int, tuple[int, ...]] = {}
+"""The offsets of the fields of each tuple, by the number that Numba has given its type."""
+
+
+def _ask_offsets(context: Any, kind: types.BaseNamedTuple) -> Iterator[int]:
+    """Asks LLVM, once for a tuple: each time it must write the type down and read it again."""
+    data, target = context.data_model_manager[kind].get_data_type(), context.target_data
     if isinstance(kind, types.NamedUniTuple):  # fields of one type are kept as an array
-        return index * int(data.element.get_abi_size(context.target_data))
-    return int(data.get_element_offset(context.target_data, index))
+        size = int(data.element.get_abi_size(target))
+        yield from (index * size for index in range(len(kind)))
+    else:
+        known = data._get_ll_global_value_type(target)
+        yield from (int(target.get_element_offset(known, index)) for index in range(len(kind)))
 
 
 @lower_cast(types.BaseNamedTuple, TupleReference)
@@ -149,6 +176,20 @@ def _copy_out(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) ->
 def is_lent(kind: types.Type) -> bool:
     """Whether a type is a NamedTuple of arrays and numbers, which Python can lend by reference."""
     return has_arrays(kind) and all(map(_is_lendable, kind.types))
+
+
+def lent(signature: Signature) -> Signature:
+    """A signature with references in place of the tuples of arrays that it takes.
+
+    By it a kernel calls policies if what it shows lies somewhere: it hands on where.
+    """
+    kinds = (reference_to(kind) if is_lent(kind) else kind for kind in signature.args)
+    return signature.return_type(*kinds)
+
+
+def held(kind: types.Type) -> Any:
+    """The type that a reference stands for; of others the type itself."""
+    return kind.tuple_type if isinstance(kind, TupleReference) else kind
 
 
 def _is_lendable(field: types.Type) -> bool:

@@ -37,6 +37,8 @@ class PolicyBook:
         orders: what it may say in their place, alone.
         drawable: what else one that is registered may say, of which no run can check whether it is
             so: a policy of a user's may not.
+        lends: whether kernels hand the tuples of arrays on by reference. One that makes such tuples
+            for each decision is faster if it does not.
     """
 
     def __init__(
@@ -49,8 +51,10 @@ class PolicyBook:
         rankable: Collection[str] = (),
         orders: Collection[str] = (),
         drawable: Collection[str] = (),
+        lends: bool = False,
     ) -> None:
         self.kind = kind
+        self._lends = lends
         self._shown, self._returns = shown, returns
         self._has_queue, self._knowable = has_queue, knowable
         self._rankable, self._orders, self._drawable = rankable, orders, drawable
@@ -237,7 +241,7 @@ class PolicyBook:
         if self._shown is None:
             raise PolicyError(f"scenario {self.kind} has no policies that are functions of arrays")
         if self._signature is None:  # to make it takes as long as a short run
-            self._signature = policy_signature(self._shown(), self._returns)
+            self._signature = policy_signature(self._shown(), self._returns, self._lends)
         return self._signature
 
     def signature_of(self, decides: str) -> Any:
@@ -344,15 +348,18 @@ def _values(name: str, declared: Mapping[str, Declared], settings: list[str]) ->
     return {key: check_value(name, key, declared[key], value) for key, value in values.items()}
 
 
-def policy_signature(shown: tuple[Any, ...], returns: int = 1) -> Any:
+def policy_signature(shown: tuple[Any, ...], returns: int = 1, lends: bool = False) -> Any:
     """The Numba signature of a policy: whole numbers of (what it is shown, parameters, rng)."""
     import numba
     import numpy as np
 
+    from cloudarena.engine.references import lent
+
     values = numba.types.Array(numba.float64, 1, "C", readonly=True)
     generator = numba.typeof(np.random.default_rng(0))
     action = numba.int64 if returns == 1 else numba.types.UniTuple(numba.int64, returns)
-    return action(*(numba.typeof(part) for part in shown), values, generator)
+    signature = action(*(numba.typeof(part) for part in shown), values, generator)
+    return lent(signature) if lends else signature
 
 
 def parameters(**declared: Declared) -> Callable[[Factory], Factory]:

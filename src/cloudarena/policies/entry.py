@@ -29,11 +29,10 @@ def as_called(function: Any, arguments: int, names: tuple[str, ...]) -> Any:
     tuple with these names. One that takes them and declares none gets the empty array.
     """
     takes = has_parameters(function)
-    if takes and not names:
-        return function
     state = ", ".join(f"a{k}" for k in range(arguments - 2))
     given = ", ".join(f"values[{k}]" for k in range(len(names)))
-    middle = f"{NAMES}({given}), " if takes else ""
+    middle = f"{NAMES}({given}), " if names else "values, "
+    middle = middle if takes else ""
     source = f"def {ENTRY}({state}, values, rng):\n    return {INNER}({state}, {middle}rng)\n"
     space = {INNER: function, NAMES: type_of(names), "__name__": function.__module__}
     exec(compile(source, function.__code__.co_filename, "exec"), space)

@@ -27,7 +27,7 @@ from cloudarena.policies.blame import (
     named_lines,
     policy_error,
 )
-from cloudarena.policies.entry import ENTRY, INNER
+from cloudarena.policies.entry import INNER
 
 NO_FUNCTION = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 """Flags of code that does not run when it is called."""
@@ -45,10 +45,9 @@ def built_in_code(entry: Any, signature: Any) -> Any:
     One that says ``is_lean`` makes no arrays and draws nothing: it does not count references, which
     takes longer than a short policy itself.
     """
-    inner = entry.__globals__.get(INNER) if entry.__name__ == ENTRY else None
-    options = NO_REFERENCE_COUNTS if getattr(inner or entry, "is_lean", False) else {}
-    if inner is not None:
-        entry.__globals__[INNER] = jit_inline_uncached(inner, **options)
+    inner = entry.__globals__[INNER]
+    options = NO_REFERENCE_COUNTS if getattr(inner, "is_lean", False) else {}
+    entry.__globals__[INNER] = jit_inline_uncached(inner, **options)
     return jit_for_signature(entry, signature, **options)
 
 

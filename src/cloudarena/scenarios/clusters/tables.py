@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from cloudarena.base.arrow import arrow_column, arrow_table
 from cloudarena.scenarios.clusters.policies.model.stages import least_similarity, similarities
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def stages_table(run: ClustersRun) -> pa.Table:
     }
     for c, one in enumerate(run.scenario.classes):
         columns[f"vms_{one.name}"] = shares[:, c]
-    return pa.table(columns)
+    return arrow_table(columns)
 
 
 def batches_table(run: ClustersRun) -> pa.Table:
@@ -63,11 +64,11 @@ def batches_table(run: ClustersRun) -> pa.Table:
     begins = np.array([stage.begin for stage in run.stages])
     before = similarities(tasks[1:], tasks[:-1])
     stage = np.searchsorted(begins, batches.times, side="right") - 1
-    return pa.table(
+    return arrow_table(
         {
             "batch": np.arange(len(batches.times)),
             "time_s": batches.times,
-            "stage": pa.array(stage, mask=stage < 0),
+            "stage": arrow_column(stage, mask=stage < 0),
             "tasks": batches.tasks.sum(axis=1),
             "similarity": np.concatenate(([1.0], before)),
             "finish_s": np.fmax.reduce(run.world.finish, axis=1),
@@ -79,11 +80,11 @@ def decisions_table(run: ClustersRun) -> pa.Table:
     """One row per decision and class: a file for ``--policy replay:FILE``."""
     names = [one.name for one in run.scenario.classes]
     plans = [taken.plan for taken in run.plans]
-    return pa.table(
+    return arrow_table(
         {
             "decision": np.repeat(np.arange(len(plans)), len(names)),
             "time_s": np.repeat([taken.time for taken in run.plans], len(names)),
-            "class": pa.array(names * len(plans), pa.string()),
+            "class": arrow_column(names * len(plans)),
             "vms": np.array([plan.shares for plan in plans], np.int64).ravel(),
             "length_s": np.repeat([plan.length_s for plan in plans], len(names)),
             "evaluations": np.repeat([plan.evaluations for plan in plans], len(names)),
@@ -99,7 +100,7 @@ def clusters_table(run: ClustersRun) -> pa.Table:
 def outages_table(run: ClustersRun) -> pa.Table:
     """One row per time that a VM was down: its number, from when, and until when."""
     found = [one for one in run.outages if one.begin < run.now]
-    return pa.table(
+    return arrow_table(
         {
             "vm": np.array([one.vm for one in found], np.int64),
             "begin_s": np.array([one.begin for one in found], np.float64),
@@ -112,11 +113,11 @@ def work_table(run: ClustersRun) -> pa.Table:
     """One row per batch and class: its tasks, what was drawn for them, when they were served."""
     world, names = run.world, [one.name for one in run.scenario.classes]
     count = len(run.batches.times)
-    return pa.table(
+    return arrow_table(
         {
             "batch": np.repeat(np.arange(count), len(names)),
             "time_s": np.repeat(run.batches.times, len(names)),
-            "class": pa.array(names * count, pa.string()),
+            "class": arrow_column(names * count),
             "tasks": run.batches.tasks.ravel(),
             "seconds": world.seconds.ravel(),
             "memory_mb": world.memory_mb.ravel(),

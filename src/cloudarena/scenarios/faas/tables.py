@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import arrow_column, arrow_table, read_numbers
 from cloudarena.scenarios.faas.metrics import unanswered_s
 from cloudarena.scenarios.faas.metrics.counting import (
     arrived_by_function,
@@ -89,17 +90,17 @@ def make_tables(run: FaasRun) -> dict[str, pa.Table]:
 
 
 def _or_null(values: NDArray[np.float64]) -> pa.Array:
-    return pa.array(values, mask=~np.isfinite(values))
+    return arrow_column(values, mask=~np.isfinite(values))
 
 
 def _function_names(run: FaasRun, indices: NDArray[Any]) -> pa.Array:
     names = np.array([*(f.name for f in run.scenario.functions), ""], object)
-    return pa.array(names[indices], pa.string(), mask=indices < 0)
+    return arrow_column(names[indices], mask=indices < 0)
 
 
 def _node_names(run: FaasRun, indices: NDArray[Any]) -> pa.Array:
     names = np.array([*run.infrastructure.names, ""], object)
-    return pa.array(names[indices], pa.string(), mask=indices < 0)
+    return arrow_column(names[indices], mask=indices < 0)
 
 
 def _unfinished_rows(run: FaasRun) -> NDArray[np.void]:
@@ -139,17 +140,17 @@ def invocations_table(run: FaasRun) -> pa.Table:
         further = {
             "retries": rows["tries"],
             "caller": _function_names(run, rows["caller"]),
-            "caller_request": pa.array(rows["caller_number"], mask=rows["caller"] < 0),
+            "caller_request": arrow_column(rows["caller_number"], mask=rows["caller"] < 0),
         }
     if run.held:
         further["held_s"] = held_rows_s(run, rows)
-    return pa.table(
+    return arrow_table(
         {
             "function": _function_names(run, rows["function"]),
             "request": rows["number"],
-            "outcome": pa.array(OUTCOMES[rows["outcome"]], pa.string()),
+            "outcome": arrow_column(OUTCOMES[rows["outcome"]]),
             "node": _node_names(run, rows["node"]),
-            "replica": pa.array(rows["replica"], mask=rows["replica"] < 0),
+            "replica": arrow_column(rows["replica"], mask=rows["replica"] < 0),
             "cold": rows["cold"],
             "arrival_s": rows["arrival"],
             "start_s": _or_null(rows["start"]),
@@ -173,9 +174,9 @@ def replicas_table(run: FaasRun) -> pa.Table:
     columns: dict[str, Any] = {
         "replica": np.arange(placed),
         "function": _function_names(run, rows["function"]),
-        "image": pa.array(_image_names(run)[rows["variant"]], pa.string()),
+        "image": arrow_column(_image_names(run)[rows["variant"]]),
         "node": _node_names(run, rows["node"]),
-        "note": pa.array(_notes(run, rows), pa.string()),
+        "note": arrow_column(_notes(run, rows)),
         "requests": rows["served"],
         "idle_energy_j": rows["idle"],
     }
@@ -189,7 +190,7 @@ def replicas_table(run: FaasRun) -> pa.Table:
         following = np.where(np.isfinite(later), later, following)
         lasted[PHASES[k]] = _or_null(following - begins[:, k])
     columns |= {f"{phase}_time_s": lasted[phase] for phase in PHASES[:-1]}
-    return pa.table(columns)
+    return arrow_table(columns)
 
 
 def _notes(run: FaasRun, rows: NDArray[np.void]) -> list[str | None]:
@@ -215,13 +216,13 @@ def scaling_table(run: FaasRun) -> pa.Table:
     """One row per change of the number of replicas that a function should have."""
     rows = run.world.records.changes[: run.world.clock[0]["changes"]]
     by = np.where(rows["by_scaler"], "scaler", "from-zero").astype(object)
-    return pa.table(
+    return arrow_table(
         {
             "time_s": rows["time"],
             "function": _function_names(run, rows["function"]),
             "before": rows["before"],
             "after": rows["after"],
-            "by": pa.array(by, pa.string()),
+            "by": arrow_column(by),
         }
     )
 
@@ -237,13 +238,13 @@ def decisions_table(run: FaasRun) -> pa.Table:
     function = np.concatenate((changes["function"], placed["function"]))
     node = np.concatenate((np.full(len(changes), NONE), placed["node"]))
     replicas = np.concatenate((changes["after"], np.zeros(len(placed), np.int64)))
-    return pa.table(
+    return arrow_table(
         {
             "time_s": times[order],
-            "decision": pa.array(np.where(is_place, "place", "scale")[order], pa.string()),
+            "decision": arrow_column(np.where(is_place, "place", "scale")[order]),
             "function": _function_names(run, function[order]),
             "node": _node_names(run, node[order]),
-            "replicas": pa.array(replicas[order], pa.int64(), mask=is_place[order]),
+            "replicas": arrow_column(replicas[order], mask=is_place[order]),
         }
     )
 
@@ -260,11 +261,11 @@ def nodes_table(run: FaasRun) -> pa.Table:
     count, (use, busy, _) = len(nodes), node_use_s(world)
     dynamic, start = node_work_j(world)
     zones = run.infrastructure.zones or [None] * count
-    return pa.table(
+    return arrow_table(
         {
-            "node": pa.array(run.infrastructure.names[:count], pa.string()),
-            "device": pa.array(run.infrastructure.devices, pa.string()),
-            "zone": pa.array(zones, pa.string()),
+            "node": arrow_column(run.infrastructure.names[:count]),
+            "device": arrow_column(run.infrastructure.devices),
+            "zone": arrow_column(zones),
             "energy_j": node_energy_j(world),
             "idle_energy_j": node_idle_j(world),
             "empty_energy_j": node_empty_j(world),
@@ -291,7 +292,7 @@ def supplies_table(run: FaasRun) -> pa.Table:
     """
     assert run.world.extras is not None
     rows = run.world.extras.supplies
-    return pa.table(
+    return arrow_table(
         {
             "node": _node_names(run, rows["node"]),
             "battery_wh": rows["battery_j"] / 3600.0,
@@ -310,7 +311,7 @@ def supplies_series_table(run: FaasRun) -> pa.Table:
     count = int(run.world.clock[0]["samples"])
     ends = samples["time"][:count] + samples["seconds"][:count]
     nodes = extras.supplies["node"]
-    return pa.table(
+    return arrow_table(
         {
             "time_s": np.repeat(ends, len(nodes)),
             "node": _node_names(run, np.tile(nodes, count)),
@@ -327,7 +328,7 @@ def measured_table(run: FaasRun) -> pa.Table:
         rows = [*rows, measured(run)]
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = {name: pa.array([row.get(name) for row in rows], pa.float64()) for name in names}
-    return pa.table({"time_s": samples["time"] + samples["seconds"], **columns})
+    return arrow_table({"time_s": samples["time"] + samples["seconds"], **columns})
 
 
 SUMMED = (
@@ -347,15 +348,15 @@ def devices_table(run: FaasRun) -> pa.Table:
     names = np.array(run.infrastructure.devices, object)
     types = list(run.infrastructure.types)
     member = np.array([[name == one for name in names] for one in types])
-    sums = {name: member @ nodes[name].to_numpy() for name in SUMMED}
+    sums = {name: member @ read_numbers(nodes[name]) for name in SUMMED}
     count = member.sum(axis=1)
     executed = np.where(sums["executed"] > 0, sums["executed"], np.nan)
-    return pa.table(
+    return arrow_table(
         {
-            "device": pa.array(types, pa.string()),
+            "device": arrow_column(types),
             "nodes": count,
             **sums,
-            "cpu_utilisation": member @ nodes["cpu_utilisation"].to_numpy() / count,
+            "cpu_utilisation": member @ read_numbers(nodes["cpu_utilisation"]) / count,
             "dynamic_j_per_execution": _or_null(member @ run.world.nodes["dynamic_j"] / executed),
             "j_per_execution": _or_null(sums["energy_j"] / executed),
         }
@@ -384,9 +385,9 @@ def phases_table(run: FaasRun) -> pa.Table:
     }
     total = float(node_energy_j(world).sum())
     joules = np.array(list(rows.values()))
-    return pa.table(
+    return arrow_table(
         {
-            "phase": pa.array(list(rows), pa.string()),
+            "phase": arrow_column(list(rows)),
             "energy_j": joules,
             "share": joules / total if total > 0 else np.zeros(len(joules)),
         }
@@ -420,9 +421,9 @@ def functions_table(run: FaasRun) -> pa.Table:
         return np.append(values, np.array(last, values.dtype))
 
     held = {"held_mean_s": _or_null(column(held_means_s(run), np.nan))} if run.held else {}
-    return pa.table(
+    return arrow_table(
         {
-            "function": pa.array([*(f.name for f in run.scenario.functions), IDLE], pa.string()),
+            "function": arrow_column([*(f.name for f in run.scenario.functions), IDLE]),
             "requests": column(arrived),
             "completed": column(counted),
             "rejected": column(functions["outcomes"][:, Outcome.REJECTED]),
@@ -464,9 +465,9 @@ def flows_table(run: FaasRun) -> pa.Table:
         energy = np.where(node == other, 0.0, rows["bytes"] * (ends[node] + ends[other]))
     else:
         energy = (rows["end"] - rows["begin"]) * nodes["transfer_w"][node]
-    return pa.table(
+    return arrow_table(
         {
-            "purpose": pa.array(TRANSFERS[rows["purpose"]], pa.string()),
+            "purpose": arrow_column(TRANSFERS[rows["purpose"]]),
             "function": _function_names(run, rows["function"]),
             "source": _node_names(run, np.where(outward, node, other)),
             "target": _node_names(run, np.where(outward, other, node)),
@@ -484,7 +485,7 @@ def power_table(run: FaasRun) -> pa.Table:
     ``power_w`` times ``interval_s`` sums to the energy of the run, and of its warm-up.
     """
     rows = run.world.records.samples[: run.world.clock[0]["samples"]]
-    return pa.table(
+    return arrow_table(
         {
             "time_s": rows["time"],
             "interval_s": rows["seconds"],
@@ -506,7 +507,7 @@ def _intervals(run: FaasRun, names: list[str], key: str) -> dict[str, Any]:
     rows = run.world.records.samples[:samples]
     return {
         "tick": np.repeat(np.arange(samples), count),
-        key: pa.array(names * samples, pa.string()),
+        key: arrow_column(names * samples),
         "time_s": np.repeat(rows["time"], count),
         "interval_s": np.repeat(rows["seconds"], count),
     }
@@ -527,7 +528,7 @@ def nodes_series_table(run: FaasRun) -> pa.Table:
     samples, count = int(run.world.clock[0]["samples"]), len(run.world.nodes)
     figures = run.world.records.nodes[:samples]
     power, idle, network = figures[..., 0], figures[..., 1], figures[..., 2]
-    return pa.table(
+    return arrow_table(
         {
             **_intervals(run, list(run.infrastructure.names[:count]), "node"),
             "power_w": power.reshape(-1),
@@ -552,7 +553,7 @@ def energy_series_table(run: FaasRun) -> pa.Table:
     rest[:, 0, 3] = total - figures.sum(axis=(1, 2))
     parts = np.concatenate((figures, rest), axis=1)
     names = [*(function.name for function in run.scenario.functions), IDLE]
-    return pa.table(
+    return arrow_table(
         {
             **_intervals(run, names, "function"),
             "dynamic_w": parts[..., 0].reshape(-1),
@@ -570,7 +571,7 @@ def utilisation_series_table(run: FaasRun) -> pa.Table:
     samples, count = int(run.world.clock[0]["samples"]), len(run.world.nodes)
     figures = run.world.records.nodes[:samples, :, NODE_SERIES - POWERED :]
     names = list(run.infrastructure.names[:count])
-    return pa.table({**_intervals(run, names, "node"), **_resources(figures)})
+    return arrow_table({**_intervals(run, names, "node"), **_resources(figures)})
 
 
 def function_utilisation_series_table(run: FaasRun) -> pa.Table:
@@ -580,7 +581,7 @@ def function_utilisation_series_table(run: FaasRun) -> pa.Table:
     """
     figures = run.world.records.uses[: int(run.world.clock[0]["samples"])]
     names = [function.name for function in run.scenario.functions]
-    return pa.table({**_intervals(run, names, "function"), **_resources(figures)})
+    return arrow_table({**_intervals(run, names, "function"), **_resources(figures)})
 
 
 def _resources(figures: NDArray[np.float64]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import arrow_column, arrow_table
 from cloudarena.scenarios.jobs.state import SERIES_COLUMNS, RowState
 from cloudarena.workloads.jobs.columns import RESOURCES
 
@@ -43,7 +44,7 @@ def instances_table(run: JobsRun, rows: NDArray[np.void]) -> pa.Table:
     count = rows["count"]
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     task = np.repeat(rows["task"], count)
-    return pa.table(
+    return arrow_table(
         {
             **_names(run, task),
             "instance": np.repeat(rows["first"], count) + within,
@@ -57,7 +58,7 @@ def instances_table(run: JobsRun, rows: NDArray[np.void]) -> pa.Table:
 def tasks_table(run: JobsRun) -> pa.Table:
     """One row per task."""
     world, workload = run.world, run.workload
-    return pa.table(
+    return arrow_table(
         {
             **_names(run, np.arange(len(workload.instances))),
             "instances": workload.instances,
@@ -74,7 +75,7 @@ def jobs_table(run: JobsRun) -> pa.Table:
     """One row per job."""
     workload, finish = run.workload, run.world.progress.job_finish
     start = np.minimum.reduceat(run.world.progress.first_start, workload.first_task[:-1])
-    return pa.table(
+    return arrow_table(
         {
             "job": workload.job_ids,
             "user": workload.user,
@@ -100,7 +101,7 @@ def machines_table(run: JobsRun, rows: NDArray[np.void]) -> pa.Table:
         )
         columns[f"{name}_utilisation"] = held / (np.maximum(machines.capacity[:, r], 1) * span)
     count = np.bincount(rows["machine"], rows["count"], len(names)).astype(np.int64)
-    return pa.table(
+    return arrow_table(
         {
             "machine": np.arange(len(names)),
             "name": names,
@@ -115,7 +116,7 @@ def decisions_table(run: JobsRun, rows: NDArray[np.void]) -> pa.Table:
     """One row per action that started something, in order: a file for ``--policy replay:FILE``."""
     begin = np.flatnonzero(np.diff(rows["action"], prepend=-1))
     count = np.add.reduceat(rows["count"], begin) if len(rows) else np.zeros(0, np.int64)
-    return pa.table(
+    return arrow_table(
         {
             "time_s": rows["start"][begin],
             **_names(run, rows["task"][begin]),
@@ -131,7 +132,7 @@ def series_table(run: JobsRun) -> pa.Table:
     columns = {name: np.ascontiguousarray(values[:, k]) for k, name in enumerate(SERIES_COLUMNS)}
     for name in ("jobs", "ready_tasks", "machines_up"):
         columns[name] = columns[name].astype(np.int64)
-    return pa.table(columns)
+    return arrow_table(columns)
 
 
 def machines_series_table(run: JobsRun, rows: NDArray[np.void]) -> pa.Table:
@@ -163,17 +164,17 @@ def machines_series_table(run: JobsRun, rows: NDArray[np.void]) -> pa.Table:
         "instances": running_sum(count),
         **held,
     }
-    return pa.table({name: values[order] for name, values in columns.items()})
+    return arrow_table({name: values[order] for name, values in columns.items()})
 
 
 def _names(run: JobsRun, task: NDArray[np.int64]) -> dict[str, pa.Array]:
     """The columns that name a task, by its names and by the index that decisions show."""
     return {
-        "job": run.workload.job_ids.take(pa.array(run.world.tasks.job[task])),
-        "task": run.workload.task_ids.take(pa.array(task)),
+        "job": run.workload.job_ids.take(arrow_column(run.world.tasks.job[task])),
+        "task": run.workload.task_ids.take(arrow_column(task)),
         "task_index": task,
     }
 
 
 def _or_null(values: NDArray[np.float64]) -> pa.Array:
-    return pa.array(values, mask=~np.isfinite(values))
+    return arrow_column(values, mask=~np.isfinite(values))

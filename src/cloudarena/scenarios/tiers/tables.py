@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from cloudarena.base.arrays import Floats
+from cloudarena.base.arrow import arrow_column, arrow_table
 from cloudarena.queueing.chain import evaluate
 from cloudarena.scenarios.tiers.policies.estimates import chain_of
 from cloudarena.scenarios.tiers.state import Outcome
@@ -32,7 +33,7 @@ def periods_table(run: TiersRun) -> pa.Table:
     rows = run.periods
     level = run.scenario.sla.level
     tails = [float(np.quantile(p.responses, level)) if len(p.responses) else np.nan for p in rows]
-    return pa.table(
+    return arrow_table(
         {
             "period": np.arange(len(rows)),
             "time_s": np.array([period.begin for period in rows]),
@@ -82,7 +83,7 @@ def tiers_table(run: TiersRun) -> pa.Table:
 
     seconds = np.repeat([period.end - period.begin for period in rows], len(tiers))
     counts = np.concatenate([period.counts for period in rows])
-    return pa.table(
+    return arrow_table(
         {
             "period": np.repeat(np.arange(len(rows)), len(tiers)),
             "time_s": np.repeat(np.array([period.begin for period in rows], float), len(tiers)),
@@ -104,10 +105,10 @@ def decisions_table(run: TiersRun) -> pa.Table:
     """One row per decision and tier: a file for ``--policy replay:FILE``."""
     rows, tiers = run.periods[1:], run.scenario.tiers
     counts = np.concatenate([np.zeros((0, 2), np.int64), *(period.counts for period in rows)])
-    return pa.table(
+    return arrow_table(
         {
             "time_s": np.repeat(np.array([period.begin for period in rows], float), len(tiers)),
-            "tier": pa.array([tier.name for tier in tiers] * len(rows), pa.string()),
+            "tier": arrow_column([tier.name for tier in tiers] * len(rows)),
             "fat": np.ascontiguousarray(counts[:, 0]),
             "thin": np.ascontiguousarray(counts[:, 1]),
         }
@@ -119,12 +120,12 @@ def requests_table(run: TiersRun) -> pa.Table:
     requests = run.world.requests[: run.world.clock[0]["arrived"]]
     state = requests["state"]
     finish = np.where(state == Outcome.IN_SYSTEM, np.nan, requests["finish"])
-    return pa.table(
+    return arrow_table(
         {
             "arrival": np.ascontiguousarray(requests["arrival"]),
             "finish": finish,
             "response": finish - requests["arrival"],
             "visits": np.ascontiguousarray(requests["visits"]),
-            "outcome": pa.array(OUTCOMES[state]),
+            "outcome": arrow_column(OUTCOMES[state]),
         }
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from cloudarena.base.arrow import arrow_column, arrow_table
 from cloudarena.engine.gpu_scores import WHOLE
 from cloudarena.engine.recorder import recorded
 from cloudarena.scenarios.vm.metrics import machine_ticks, machine_watt_ticks
@@ -45,26 +46,26 @@ def vms_table(run: VmRun) -> pa.Table:
     node = {}
     if nodes is not None:
         on_one = placed & ~nodes.is_split[:arrived]
-        node["node"] = pa.array(nodes.of_vm[:arrived], mask=~on_one)
+        node["node"] = arrow_column(nodes.of_vm[:arrived], mask=~on_one)
     gpus = run.world.gpus
     if gpus is not None:
         shares = placed & (gpus.wanted[:arrived] == 1) & (gpus.milli[:arrived] < WHOLE)
         node["gpus"] = gpus.wanted[:arrived] * gpus.milli[:arrived] / WHOLE
-        node["device"] = pa.array(gpus.device[:arrived], mask=~shares)
-    return pa.table(
+        node["device"] = arrow_column(gpus.device[:arrived], mask=~shares)
+    return arrow_table(
         {
             "vm": run.world.demand.vm_id[:arrived],
             "id": workload.ids[:arrived],
             "arrival": workload.created[:arrived],
-            "start": pa.array(vms.start[:arrived], mask=~placed),
-            "end": pa.array(vms.end[:arrived], mask=~ended),
-            "machine": pa.array(vms.machine[:arrived], mask=~placed),
+            "start": arrow_column(vms.start[:arrived], mask=~placed),
+            "end": arrow_column(vms.end[:arrived], mask=~ended),
+            "machine": arrow_column(vms.machine[:arrived], mask=~placed),
             **node,
-            "outcome": pa.array(OUTCOMES[outcome]),
+            "outcome": arrow_column(OUTCOMES[outcome]),
             "delay": vms.delay[:arrived],
             "cores": workload.cores[:arrived],
             "memory_gb": workload.memory_gb[:arrived],
-            "category": pa.array(np.array(CATEGORIES)[workload.category[:arrived]]),
+            "category": arrow_column(np.array(CATEGORIES)[workload.category[:arrived]]),
             "lifetime": workload.lifetime[:arrived],
         }
     )
@@ -80,15 +81,15 @@ def decisions_table(run: VmRun) -> pa.Table:
     )
     action = np.where(action >= 0, action % machines, action)
     kind = np.where(action >= 0, 0, np.where(action == REFUSE, 1, 2))
-    return pa.table(
+    return arrow_table(
         {
             "tick": tick,
             "time_s": tick * run.scenario.tick_seconds,
             "vm": run.world.demand.vm_id[vm],
-            "action": pa.array(np.array(("place", "refuse", "postpone"))[kind]),
-            "machine": pa.array(action, mask=kind != 0),
-            **({} if part is None else {part: pa.array(node, mask=node < 0)}),
-            "delays": pa.array(REFUSE - action, mask=kind != 2),
+            "action": arrow_column(np.array(("place", "refuse", "postpone"))[kind]),
+            "machine": arrow_column(action, mask=kind != 0),
+            **({} if part is None else {part: arrow_column(node, mask=node < 0)}),
+            "delays": arrow_column(REFUSE - action, mask=kind != 2),
             "valid_machines": valid,
         }
     )
@@ -109,10 +110,10 @@ def machines_table(run: VmRun) -> pa.Table:
     cluster = rack // levels.racks
     data_centre = cluster // levels.clusters
     zone = data_centre // levels.data_centres
-    return pa.table(
+    return arrow_table(
         {
             "machine": np.arange(len(rack)),
-            "name": pa.array(names),
+            "name": arrow_column(names),
             "region": zone // levels.zones,
             "zone": zone,
             "data_centre": data_centre,
@@ -138,7 +139,7 @@ def series_table(run: VmRun) -> pa.Table:
     columns = {name: totals[:, k] for k, name in enumerate(SERIES_COLUMNS)}
     for name in ("live_vms", "waiting", "machines_on"):
         columns[name] = columns[name].astype(np.int64)
-    return pa.table({"tick": ticks, **columns})
+    return arrow_table({"tick": ticks, **columns})
 
 
 def machines_series_table(run: VmRun) -> pa.Table:
@@ -146,7 +147,7 @@ def machines_series_table(run: VmRun) -> pa.Table:
     ticks, machines = _recorded_ticks(run.world), len(run.world.fleet.cores)
     columns = run.world.series._asdict()
     del columns["totals"]
-    return pa.table(
+    return arrow_table(
         {
             "tick": np.repeat(ticks, machines),
             "machine": np.tile(np.arange(machines), len(ticks)),

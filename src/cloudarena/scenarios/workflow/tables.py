@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cloudarena.base.arrow import arrow_column, arrow_table
 from cloudarena.scenarios.workflow.state import MOMENT
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def functions_table(run: WorkflowRun) -> pa.Table:
     columns = {name: _or_null(rows[name]) for name in times}
     columns["data_transfer"] = columns.pop("transfer")
     order = ("submission", "cold_start", "data_transfer", "creation", "start", "completion")
-    return pa.table({**_where(run, slice(None)), **{name: columns[name] for name in order}})
+    return arrow_table({**_where(run, slice(None)), **{name: columns[name] for name in order}})
 
 
 def decisions_table(run: WorkflowRun) -> pa.Table:
@@ -45,17 +46,17 @@ def decisions_table(run: WorkflowRun) -> pa.Table:
     order = demand.rank[demand.workflow] + _number_in_workflow(run)
     decided = np.flatnonzero(np.isfinite(rows["submission"]))
     decided = decided[np.lexsort((order[decided], rows["submission"][decided]))]
-    return pa.table({"time_s": rows["submission"][decided], **_where(run, decided)})
+    return arrow_table({"time_s": rows["submission"][decided], **_where(run, decided)})
 
 
 def workflows_table(run: WorkflowRun) -> pa.Table:
     """One row per workflow; ``critical_path`` is the least that its makespan can be."""
     workload, world = run.workload, run.world
     names = np.array(workload.template_names, object)[workload.template]
-    return pa.table(
+    return arrow_table(
         {
             "workflow": workload.workflow_ids,
-            "template": pa.array(names, pa.string()),
+            "template": arrow_column(names),
             "functions": np.diff(workload.first_function),
             "arrival": workload.arrival,
             "completion": _or_null(world.progress.completion),
@@ -69,7 +70,7 @@ def leases_table(run: WorkflowRun) -> pa.Table:
     """One row per lease or extension of one, in the order in which they were rented."""
     rows = run.world.leases[: run.world.clock[0]["leases"]]
     first = run.world.servers.first_node[rows["server"]]
-    return pa.table(
+    return arrow_table(
         {
             **_server_columns(run, rows["server"]),
             "rented": rows["time"],
@@ -96,7 +97,7 @@ def nodes_table(run: WorkflowRun) -> pa.Table:
     node, start = rows["node"], rows["time"]
     server = world.nodes.server[node]
     memory = world.nodes.memory[node]
-    return pa.table(
+    return arrow_table(
         {
             **_server_columns(run, server),
             "numa_node": node - world.servers.first_node[server],
@@ -141,7 +142,7 @@ def series_table(run: WorkflowRun) -> pa.Table:
         total = np.concatenate(([0.0], np.cumsum(change[order])))
         values = total[np.searchsorted(time[order], times, side="right")]
         columns[name] = values if name == "rent_usd" else np.rint(values).astype(np.int64)
-    return pa.table(columns)
+    return arrow_table(columns)
 
 
 def _changes(
@@ -173,11 +174,11 @@ def _where(run: WorkflowRun, chosen: Any) -> dict[str, Any]:
     columns = _server_columns(run, server, missing)
     numa_node = node - world.servers.first_node[server]
     return {
-        "workflow": run.workload.workflow_ids.take(pa.array(workflow)),
+        "workflow": run.workload.workflow_ids.take(arrow_column(workflow)),
         "function": _number_in_workflow(run)[chosen],
         **columns,
-        "numa_node": pa.array(numa_node, mask=missing),
-        "memory": pa.array(world.placements["memory"][chosen], mask=missing),
+        "numa_node": arrow_column(numa_node, mask=missing),
+        "memory": arrow_column(world.placements["memory"][chosen], mask=missing),
         "not_before": _or_null(world.placements["not_before"][chosen]),
     }
 
@@ -189,10 +190,10 @@ def _server_columns(
     names = np.array([kind.name for kind, _ in servers], object)
     numbers = np.array([number for _, number in servers], np.int64)
     return {
-        "server_type": pa.array(names[server], pa.string(), mask=missing),
-        "server": pa.array(numbers[server], mask=missing),
+        "server_type": arrow_column(names[server], mask=missing),
+        "server": arrow_column(numbers[server], mask=missing),
     }
 
 
 def _or_null(values: NDArray[np.float64]) -> pa.Array:
-    return pa.array(values, mask=~np.isfinite(values))
+    return arrow_column(values, mask=~np.isfinite(values))

@@ -134,8 +134,9 @@ def alibaba_like(jobs: int, seed: int, rate: float = 1.0) -> JobWorkload:
 
     Memory is a share of a machine; cpus are cores, of which the list's machines have 64.
     """
-    import pyarrow as pa
     from scipy.special import ndtr
+
+    from cloudarena.base.arrow import arrow_column
 
     check_parameters(jobs, rate=rate)
     rng = stream(seed, "workload")
@@ -157,10 +158,10 @@ def alibaba_like(jobs: int, seed: int, rate: float = 1.0) -> JobWorkload:
     none = np.zeros(len(job))
     first = np.cumsum(tasks) - tasks
     return assemble(
-        job_ids=pa.array(np.arange(1, jobs + 1)),
+        job_ids=arrow_column(np.arange(1, jobs + 1)),
         submit=submit - submit[0],
         job=job,
-        task_ids=pa.array(np.arange(len(job)) - first[job] + 1),
+        task_ids=arrow_column(np.arange(len(job)) - first[job] + 1),
         instances=instances.astype(np.int64),
         demand=np.column_stack((cpu[job], memory, none, none)),
         duration=duration,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cloudarena.base.arrow import arrow_column
 from cloudarena.base.errors import SpecError, TraceError
 from cloudarena.base.numpy import np
 from cloudarena.engine.dag import circle, parent_lists, task_levels
@@ -127,11 +128,11 @@ def assemble(
     gang = np.zeros(tasks, np.bool_) if gang is None else gang
     user = np.zeros(jobs, np.int64) if user is None else user
     workload = JobWorkload(
-        job_ids=job_ids.take(by_submission),
+        job_ids=_taken(job_ids, by_submission),
         submit=np.asarray(submit, np.float64)[by_submission] - begin,
         user=np.asarray(user, np.int64)[by_submission],
         first_task=first_task,
-        task_ids=task_ids.take(by_job),
+        task_ids=_taken(task_ids, by_job),
         instances=np.asarray(instances, np.int64)[by_job],
         demand=np.asarray(demand, np.float64)[by_job],
         duration=duration[by_job],
@@ -283,13 +284,16 @@ def slice_jobs(workload: JobWorkload, offset: int = 0, jobs: int | None = None) 
     )
 
 
+def _taken(names: Any, rows: NDArray[np.int64]) -> Any:
+    """The names of rows. To check a spec they are NumPy's, since that needs no Arrow."""
+    return names.take(rows if isinstance(names, np.ndarray) else arrow_column(rows))
+
+
 def pick_jobs(workload: JobWorkload, rows: NDArray[Any], submit: NDArray[Any]) -> JobWorkload:
     """The jobs of these rows, some perhaps several times, at other times of submission.
 
     Jobs that come again have the number of the time behind their name.
     """
-    from cloudarena.base.arrow import pa
-
     if not len(rows):
         raise SpecError("workload: has no jobs left: take a larger scale or other blocks")
     sizes = np.diff(workload.first_task)[rows]
@@ -304,20 +308,20 @@ def pick_jobs(workload: JobWorkload, rows: NDArray[Any], submit: NDArray[Any]) -
     )
     # Parents are tasks of the same job: they move as far as the task itself does.
     moved = np.repeat(np.arange(len(tasks)) - tasks, links)
-    job_ids = workload.job_ids.take(pa.array(rows))
+    job_ids = workload.job_ids.take(arrow_column(rows))
     if len(np.unique(rows)) < len(rows):
         seen: dict[int, int] = {}
         names = []
         for row, name in zip(rows.tolist(), job_ids.to_pylist(), strict=True):
             seen[row] = seen.get(row, 0) + 1
             names.append(str(name) if seen[row] == 1 else f"{name}#{seen[row]}")
-        job_ids = pa.array(names, pa.string())
+        job_ids = arrow_column(names)
     return JobWorkload(
         job_ids=job_ids,
         submit=submit - submit[0],
         user=workload.user[rows],
         first_task=first_task,
-        task_ids=workload.task_ids.take(pa.array(tasks)),
+        task_ids=workload.task_ids.take(arrow_column(tasks)),
         instances=workload.instances[tasks],
         demand=workload.demand[tasks],
         duration=workload.duration[tasks],

@@ -31,14 +31,14 @@ def single_task_jobs(
     gang: NDArray[np.bool_] | None = None,
 ) -> JobWorkload:
     """Jobs of one task each, numbered from 1, in order of submission, the first at 0 s."""
-    import pyarrow as pa
+    from cloudarena.base.arrow import arrow_column
 
     none = np.zeros(len(submit))
     return assemble(
-        job_ids=pa.array(np.arange(1, len(submit) + 1)),
+        job_ids=arrow_column(np.arange(1, len(submit) + 1)),
         submit=submit - submit[0],
         job=np.arange(len(submit)),
-        task_ids=pa.array(np.ones(len(submit), np.int64)),
+        task_ids=arrow_column(np.ones(len(submit), np.int64)),
         instances=instances,
         demand=np.column_stack((cpu, memory, none, none)),
         duration=duration,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.base.arrow import pa
+from cloudarena.base.arrow import arrow_column
 from cloudarena.base.numpy import np
 from cloudarena.contract.source import Scan, Source
 from cloudarena.contract.spec import Spec
@@ -100,7 +100,7 @@ class Inline(Source):
 
     def load(self, seed: int) -> JobWorkload:
         """Lays the jobs out as columns, in order of submission; the same for every seed."""
-        return self.laid_out(pa.array)
+        return self.laid_out(arrow_column)
 
     def scan(self, seed: int) -> Scan:
         """The jobs of the spec."""

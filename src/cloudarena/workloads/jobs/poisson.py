@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from cloudarena.base.arrow import pa
+from cloudarena.base.arrow import arrow_column
 from cloudarena.base.numpy import np
 from cloudarena.contract.source import Scan, Source
 from cloudarena.engine.streams import stream
@@ -68,10 +68,10 @@ class PoissonJobs(Source):
             none, duration = np.zeros(count), rng.exponential(self.duration_s, count)
             duration = np.clip(duration, SHORTEST_TIME, LONGEST_TIME)
             yield assemble(
-                job_ids=pa.array(np.arange(first + 1, first + count + 1)),
+                job_ids=arrow_column(np.arange(first + 1, first + count + 1)),
                 submit=times,
                 job=np.arange(count),
-                task_ids=pa.array(np.ones(count, np.int64)),
+                task_ids=arrow_column(np.ones(count, np.int64)),
                 instances=np.ones(count, np.int64),
                 demand=np.column_stack((cpu, MEMORY_PER_CPU * cpu, none, none)),
                 duration=duration,

@@ -75,7 +75,7 @@ class TpchLike(Generator):
 
 def tpch_like(jobs: int, seed: int, mean_gap: float = MEAN_GAP) -> JobWorkload:
     """Draws ``jobs`` jobs that arrive ``mean_gap`` seconds apart on average."""
-    import pyarrow as pa
+    from cloudarena.base.arrow import arrow_column
 
     check_parameters(jobs, mean_gap=mean_gap)
     rng = stream(seed, "workload")
@@ -96,10 +96,10 @@ def tpch_like(jobs: int, seed: int, mean_gap: float = MEAN_GAP) -> JobWorkload:
     memory = np.concatenate([templates[kind].memory for kind in query])
     none = np.zeros(len(job))
     return assemble(
-        job_ids=pa.array(np.arange(1, jobs + 1)),
+        job_ids=arrow_column(np.arange(1, jobs + 1)),
         submit=submit - submit[0],
         job=job,
-        task_ids=pa.array(np.arange(len(job)) - first[job] + 1),
+        task_ids=arrow_column(np.arange(len(job)) - first[job] + 1),
         instances=instances.astype(np.int64),
         demand=np.column_stack((np.ones(len(job)), memory, none, none)),
         duration=np.maximum(duration, SHORTEST_DURATION),

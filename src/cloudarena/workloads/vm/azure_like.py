@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.base.arrow import pa
+from cloudarena.base.arrow import arrow_column
 from cloudarena.base.errors import SpecError
 from cloudarena.base.memory import check_memory
 from cloudarena.base.numpy import np
@@ -174,7 +174,7 @@ def generate(
     owner = (owners * rng.random(int(deployment.max()) + 1) ** 2).astype(np.int64)
     first_reading = offsets(lifetime)
     return VmWorkload(
-        ids=pa.array(np.arange(1, vms + 1)),
+        ids=arrow_column(np.arange(1, vms + 1)),
         subscription=owner[deployment],
         deployment=deployment,
         created=created,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cloudarena.base.arrow import pa
+from cloudarena.base.arrow import pa, read_numbers
 from cloudarena.base.numpy import np
 from cloudarena.engine.deferred import jit_deferred
 
@@ -93,9 +93,9 @@ def numeric_ids(ids: pa.Array, first: int = 0) -> NDArray[np.int64]:
     It is the VM's id where ids are whole numbers, else its index in the trace, from 0; ``first`` is
     that of the first VM given.
     """
-    if pa.types.is_integer(ids.type):
+    if pa.types.is_integer(ids.type) and not ids.null_count:
         try:
-            return np.array(ids.cast(pa.int64()).to_numpy(), np.int64)
+            return read_numbers(ids.cast(pa.int64())).copy()
         except pa.ArrowInvalid:  # some are beyond 64 bits with a sign
             pass
     return np.arange(first, first + len(ids))

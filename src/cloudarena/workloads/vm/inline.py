@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from cloudarena.base.arrow import pa
+from cloudarena.base.arrow import arrow_column
 from cloudarena.base.memory import check_memory
 from cloudarena.base.numpy import np
 from cloudarena.contract.source import Scan, Source
@@ -94,7 +94,7 @@ class Inline(Source):
             readings[start : start + len(given)] = given
             readings[start + len(given) : start + vm.lifetime] = given[-1]
         return VmWorkload(
-            ids=pa.array(np.arange(1, len(self.vms) + 1)),
+            ids=arrow_column(np.arange(1, len(self.vms) + 1)),
             subscription=np.zeros(len(self.vms), np.int64),
             deployment=np.zeros(len(self.vms), np.int64),
             created=np.array([vm.created for vm in self.vms], np.int64),
@@ -107,7 +107,7 @@ class Inline(Source):
             gpus=VmGpus(
                 np.array([vm.gpus for vm in self.vms], np.int64),
                 np.array([vm.gpu_milli for vm in self.vms], np.int64),
-                pa.array(["|".join(vm.gpu_models) for vm in self.vms], pa.string()),
+                arrow_column(["|".join(vm.gpu_models) for vm in self.vms]),
             )
             if any(vm.gpus for vm in self.vms)
             else None,

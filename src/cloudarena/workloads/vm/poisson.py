@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from cloudarena.base.arrow import pa
+from cloudarena.base.arrow import arrow_column
 from cloudarena.base.numpy import np
 from cloudarena.contract.source import Scan, Source
 from cloudarena.engine.streams import stream
@@ -70,7 +70,7 @@ class Poisson(Source):
             lifetime = np.ceil(rng.exponential(self.lifetime_ticks, count))
             cores = rng.choice(CORES, count, p=SHARES)
             yield VmWorkload(
-                ids=pa.array(np.arange(first + 1, first + count + 1)),
+                ids=arrow_column(np.arange(first + 1, first + count + 1)),
                 subscription=np.zeros(count, np.int64),
                 deployment=np.zeros(count, np.int64),
                 created=np.minimum(times, LAST_TICK - 1).astype(np.int64),

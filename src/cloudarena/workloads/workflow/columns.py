@@ -99,13 +99,13 @@ def lay_out(
         which: the template of each workflow, by index.
         workflow_ids: what the workflows are called; 0, 1, ... as they stand by default.
     """
-    import pyarrow as pa
+    from cloudarena.base.arrow import arrow_column
 
     arrival, template = np.asarray(arrivals, np.float64), np.asarray(which, np.int64)
     _check_arrivals(arrival, template, len(templates))
     order = np.argsort(arrival, kind="stable")
     arrival, template = arrival[order], template[order]
-    ids = pa.array(order) if workflow_ids is None else workflow_ids.take(pa.array(order))
+    ids = arrow_column(order) if workflow_ids is None else workflow_ids.take(arrow_column(order))
 
     functions = np.array([len(one.computation) for one in templates], np.int64)
     edges = np.array([len(one.edges) for one in templates], np.int64)
@@ -114,7 +114,7 @@ def lay_out(
     edge = _ranges(offsets(edges)[template], edges[template])
     parents = [np.bincount(one.edges[:, 1], minlength=len(one.computation)) for one in templates]
     rows = np.concatenate([one.edges for one in templates])
-    names = tidy_ids(pa.array([name for one in templates for name in one.function_names]))
+    names = tidy_ids(arrow_column([name for one in templates for name in one.function_names]))
     first_function = offsets(functions[template])
     return WorkflowWorkload(
         workflow_ids=ids,
@@ -122,7 +122,7 @@ def lay_out(
         template=template,
         template_names=tuple(one.name for one in templates),
         first_function=first_function,
-        function_ids=names.take(pa.array(function)),
+        function_ids=names.take(arrow_column(function)),
         computation=np.concatenate([one.computation for one in templates])[function],
         memory_req=np.concatenate([one.memory_req for one in templates])[function],
         parallelism=np.concatenate([one.parallelism for one in templates])[function],

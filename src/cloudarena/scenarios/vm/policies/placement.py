@@ -37,7 +37,13 @@ def shown() -> tuple[Machines, Request]:
 
 
 POLICIES = PolicyBook(
-    "vm", shown, knowable=("lifetimes",), rankable=COLUMNS, orders=ORDERS, drawable=(ANY,)
+    "vm",
+    shown,
+    knowable=("lifetimes",),
+    rankable=COLUMNS,
+    orders=ORDERS,
+    drawable=(ANY,),
+    lends=True,
 )
 POLICIES.replay(Replay)
 
