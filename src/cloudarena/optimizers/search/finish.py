@@ -18,15 +18,16 @@ from cloudarena.base.arrays import Ints
 from cloudarena.base.errors import SpecError
 from cloudarena.optimizers.budget.memoized import MemoizedProblem
 from cloudarena.optimizers.budget.meter import Meter, Progress, Watcher
+from cloudarena.optimizers.budget.moments import Moments
 from cloudarena.optimizers.methods.method import FinalChoice, FixedBudget, MarginClaim
 from cloudarena.optimizers.methods.mocba import mocba
 from cloudarena.optimizers.methods.monte_carlo import monte_carlo
-from cloudarena.optimizers.methods.ocba import ocba
+from cloudarena.optimizers.methods.ocba import OcbaOptions, best_of
 from cloudarena.optimizers.methods.ocba_co import CHECKED, ocba_co
 from cloudarena.optimizers.ordinal.layers import first_in_order
 from cloudarena.optimizers.problem import Fresh, Problem, Subset
 from cloudarena.optimizers.search.improve import Ease, nearest
-from cloudarena.optimizers.search.smooth import smoothed
+from cloudarena.optimizers.search.smooth import Again, smoothed
 from cloudarena.optimizers.search.visited import Visited
 from cloudarena.optimizers.selection import Selection
 
@@ -51,6 +52,9 @@ LEAST_LIMITED = 8
 EASE = (0.0, 2.5, 4.5, 7.0)
 """The margins, in standard errors of the model and the check, by which finalists should keep
 limits: what is cheap may not be sure, and what is sure not cheap."""
+POSTERIOR = True
+TURNS = 4
+SEVERE = 0.05
 NEAR = 0.02
 """Finalists differ by at least this part of the length of an axis."""
 LEAST = 4
@@ -90,7 +94,8 @@ class Search:
                 "for the best of them"
             )
         self.meter = Meter(self.problem, evaluations, self.visits * each, watcher)
-        self.visited = Visited(self.meter, self.regions, each)
+        turns = TURNS if problem.common_random_numbers else 1
+        self.visited = Visited(self.meter, self.regions, each, turns)
 
     @property
     def left(self) -> int:
@@ -115,6 +120,13 @@ class Search:
 
         return watch
 
+    def _looks(self, rows: Ints, seen: Moments) -> Floats:
+        """The losses of finalists by all that was measured of all designs."""
+        if not POSTERIOR:
+            return seen.mean[:, 0]
+        again = Again(rows, seen.mean, seen.counts)
+        return smoothed(self.visited, again).mean[rows, 0]
+
     def finish(self, name: str, why: str = "") -> Selection:
         """The selection among the finalists."""
         numbers = np.array(self.visited.numbers, np.int64)
@@ -123,7 +135,7 @@ class Search:
         least_each = LEAST_LIMITED if self.problem.limits else LEAST_EACH
         most = min(SEVERAL_FINALISTS if several else FINALISTS, max(2, left // least_each))
         finalists = np.sort(numbers[finalists_of(self.visited, most, self.check)])
-        among = Fresh(Subset(self.problem, finalists), self.visited.replications)
+        among = Fresh(Subset(self.problem, finalists), self.visited.used)
         options = self.options
         first = int(np.clip(left // (2 * len(finalists)), 2, MOST_EACH))
         shared: dict[str, Any] = {
@@ -140,7 +152,14 @@ class Search:
             rule: dict[str, Any] = {"final_rule": options.final_rule, "seed": options.seed}
             found = mocba(among, **shared, **allocated, **rule)
         else:
-            found = ocba(among, **shared, **allocated, within=options.within)
+            watcher = shared.pop("watcher")
+            rows = np.array([self.visited.numbers.index(one) for one in finalists.tolist()])
+            found = best_of(
+                among,
+                OcbaOptions(**shared, **allocated, within=options.within),
+                watcher,
+                lambda seen: self._looks(rows, seen),
+            )
         words = f"the {len(finalists):,} finalists of {len(numbers):,} designs that were visited"
         spent = self.meter.spent + found.evaluations
         found = dataclasses.replace(

@@ -1,0 +1,323 @@
+"""Problems that searches are developed on: ``python -m benchmarks.search_problems``.
+
+None of them is one of ``benchmarks.optimizers``. A family is a kind of truth as simulations have
+it: bowls, ridges, cliffs of an overload, whole numbers, weights of which only the ratio counts,
+keys that belong to one policy, several valleys, keys that do nothing. A seed draws one of a family,
+so that no truth is met twice; the size of the noise and its shape go by the seed too. Seeds begin
+at 5,000, where no other benchmark has any.
+
+What is told is the regret, (the mean of what was chosen less the least) over (the median of the
+designs less the least): 0 is the best design, 1 one that was drawn blindly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.mapping import markdown
+from cloudarena.base.statistics import student_quantile
+from cloudarena.engine.streams import stream
+from cloudarena.optimizers import gp
+from cloudarena.optimizers.problem import Problem, read_objectives
+from cloudarena.optimizers.spaces.grid import Grid
+from cloudarena.optimizers.spaces.regions import Region
+
+BUDGETS = (25, 50, 100)
+FIRST_SEED = 5_000
+FINE = 201
+"""Levels of a continuous axis."""
+SIZES = (0.05, 0.3, 1.0)
+"""Standard deviations of a replication, of the median less the least."""
+SAMPLE = 4_000
+"""Designs that are drawn for the median and to begin the search for the least with."""
+
+Truth = Callable[[int, np.ndarray], np.ndarray]
+"""Of the index of a region and points from 0 to 1, a point a row, the means."""
+
+
+class Drawn(NamedTuple):
+    """A truth, and where it is: the levels of the axes of each region."""
+
+    levels: list[list[int]]
+    truth: Truth
+
+
+def bowl(rng: np.random.Generator, axes: int) -> Drawn:
+    """A bowl, steeper along some axes, and not quite even."""
+    centre, steep = rng.uniform(0.15, 0.85, axes), rng.lognormal(0.0, 0.7, axes)
+
+    def truth(_: int, x: np.ndarray) -> np.ndarray:
+        gap = np.abs(x - centre)
+        return ((steep * gap) ** 2).sum(axis=1)
+
+    return Drawn([[FINE] * axes], truth)
+
+
+def ridge(rng: np.random.Generator, axes: int) -> Drawn:
+    """A long valley that is not along an axis."""
+    centre = rng.uniform(0.25, 0.75, axes)
+    turn, _ = np.linalg.qr(rng.normal(size=(axes, axes)))
+    steep = np.geomspace(8.0, 0.5, axes)
+
+    def truth(_: int, x: np.ndarray) -> np.ndarray:
+        return np.asarray((((x - centre) @ turn * steep) ** 2).sum(axis=1))
+
+    return Drawn([[FINE] * axes], truth)
+
+
+def cliff(rng: np.random.Generator, axes: int) -> Drawn:
+    """A cost that falls as capacity does, until it is too little: then all is late."""
+    weight = rng.dirichlet(np.full(axes, 2.0))
+    bound, steep = rng.uniform(0.35, 0.6), rng.uniform(5.0, 40.0)
+    other = rng.uniform(0.0, 1.0, axes)
+
+    def truth(_: int, x: np.ndarray) -> np.ndarray:
+        capacity = x @ weight
+        lacking = np.maximum(bound - capacity, 0.0)
+        return capacity + 0.3 * ((x - other) ** 2).mean(axis=1) + steep * lacking * (1 + lacking)
+
+    return Drawn([[FINE] * axes], truth)
+
+
+def whole(rng: np.random.Generator, axes: int) -> Drawn:
+    """Whole numbers: what is too little costs more than what is too much."""
+    levels = rng.integers(8, 60, axes).tolist()
+    centre, steep = rng.uniform(0.2, 0.8, axes), rng.lognormal(0.0, 0.5, axes)
+    less = rng.uniform(1.0, 4.0)
+
+    def truth(_: int, x: np.ndarray) -> np.ndarray:
+        gap = x - centre
+        both = np.where(gap < 0.0, -less * gap, gap) * steep
+        return both.sum(axis=1) + 0.5 * both.max(axis=1)
+
+    return Drawn([levels], truth)
+
+
+def ratio(rng: np.random.Generator, axes: int) -> Drawn:
+    """Weights from 1 to 40 of which only the ratios count: the load of stations by their shares."""
+    work = rng.lognormal(0.0, 0.6, axes)
+
+    def truth(_: int, x: np.ndarray) -> np.ndarray:
+        weights = 1.0 + 39.0 * x
+        load = work / (weights / weights.sum(axis=1, keepdims=True))
+        return np.asarray(load.mean(axis=1) + 0.3 * load.max(axis=1))
+
+    return Drawn([[40] * axes], truth)
+
+
+def direction(rng: np.random.Generator, axes: int) -> Drawn:
+    """Scores' weights from -1 to 1, of which the direction counts."""
+    wanted = rng.normal(size=axes)
+    wanted /= np.linalg.norm(wanted)
+
+    def truth(_: int, x: np.ndarray) -> np.ndarray:
+        weights = np.column_stack((np.full(len(x), 0.5), 2.0 * x[:, 1:] - 1.0))
+        weights = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+        to = np.append(abs(wanted[0]), wanted[1:])
+        return np.sqrt(np.maximum(1.0 - weights @ to, 0.0))
+
+    return Drawn([[1] + [FINE] * (axes - 1)], truth)
+
+
+def conditional(rng: np.random.Generator, axes: int) -> Drawn:
+    """Policies with keys of their own, and one that has none."""
+    parts = [bowl(rng, axes), cliff(rng, axes), bowl(rng, max(1, axes - 1))]
+    offset = rng.uniform(0.0, 0.5, len(parts))
+    alone = rng.uniform(0.5, 1.0)
+    levels = [*(part.levels[0] for part in parts), [1]]
+
+    def truth(region: int, x: np.ndarray) -> np.ndarray:
+        if region == len(parts):
+            return np.full(len(x), alone)
+        return parts[region].truth(0, x) + offset[region]
+
+    return Drawn(levels, truth)
+
+
+def valleys(rng: np.random.Generator, axes: int) -> Drawn:
+    """A bowl with waves: some valleys, one of which is the deepest."""
+    base = bowl(rng, axes)
+    often, phase = rng.uniform(4.0, 9.0, axes), rng.uniform(0.0, 6.3, axes)
+
+    def truth(_: int, x: np.ndarray) -> np.ndarray:
+        return base.truth(0, x) + 0.15 * np.sin(often * x + phase).sum(axis=1)
+
+    return Drawn(base.levels, truth)
+
+
+def thresholds(rng: np.random.Generator, axes: int) -> Drawn:
+    """What changes by steps and is flat between, with keys that work together."""
+    base = ridge(rng, axes)
+    steps = rng.integers(6, 15, axes)
+
+    def truth(_: int, x: np.ndarray) -> np.ndarray:
+        return np.log1p(base.truth(0, np.round(x * steps) / steps))
+
+    return Drawn(base.levels, truth)
+
+
+def sparse(rng: np.random.Generator, axes: int) -> Drawn:
+    """Keys of which three matter."""
+    base = bowl(rng, 3)
+    which = rng.choice(axes, 3, replace=False)
+    return Drawn([[FINE] * axes], lambda _, x: base.truth(0, x[:, which]))
+
+
+def edge(rng: np.random.Generator, axes: int) -> Drawn:
+    """What falls towards an end of some keys, less and less."""
+    reach, ends = rng.uniform(0.1, 0.8, axes), rng.random(axes) < 0.5
+    middle = bowl(rng, axes)
+
+    def truth(_: int, x: np.ndarray) -> np.ndarray:
+        along = np.where(ends, 1.0 - x, x)
+        return np.exp(-along / reach).mean(axis=1) + 0.2 * middle.truth(0, x)
+
+    return Drawn(middle.levels, truth)
+
+
+FAMILIES: dict[str, Callable[[np.random.Generator], Drawn]] = {
+    f"{family.__name__} {axes}": lambda rng, family=family, axes=axes: family(rng, axes)
+    for family, sizes in (
+        (bowl, (2, 5)),
+        (ridge, (3, 6)),
+        (cliff, (3, 5)),
+        (whole, (2, 4)),
+        (ratio, (4, 6)),
+        (direction, (4, 5)),
+        (conditional, (2, 3)),
+        (valleys, (2, 4)),
+        (thresholds, (3, 4)),
+        (sparse, (8,)),
+        (edge, (4,)),
+    )
+    for axes in sizes
+}
+
+
+class Made(Problem):
+    """A problem of a family, with noise.
+
+    Args:
+        family: its name.
+        seed: draws the truth, and says how large noise is and of which shape.
+    """
+
+    def __init__(self, family: str, seed: int) -> None:
+        rng = stream(seed, f"search problem {family}")
+        self.drawn = FAMILIES[family](rng)
+        self.grids = [
+            Grid({f"x{k}": range(levels) for k, levels in enumerate(axes)})
+            for axes in self.drawn.levels
+        ]
+        self.offsets = np.cumsum([0, *map(len, self.grids)])
+        self.size = int(self.offsets[-1])
+        self.objectives = read_objectives("loss")
+        self.seed = seed
+        sample = np.concatenate([self._all(index) for index in range(len(self.grids))])
+        self.middle = float(np.median(sample))
+        self.least = self._least(rng)
+        self.noise = SIZES[seed % 3] * (self.middle - self.least)
+        self.is_skewed = bool(rng.random() < 0.4)
+        self.is_uneven = bool(rng.random() < 0.4)
+        self.common_random_numbers = bool(rng.random() < 0.6)
+        share = rng.dirichlet([1.0, 1.0, 1.0])
+        self.share = share if self.common_random_numbers else np.array([0.0, 0.0, 1.0])
+        self.known: dict[int, np.random.Generator] = {}
+
+    def _points(self, index: int, rng: np.random.Generator) -> np.ndarray:
+        levels = np.array(self.drawn.levels[index])
+        return rng.integers(0, levels, (SAMPLE, len(levels))) / np.maximum(levels - 1, 1)
+
+    def _all(self, index: int) -> np.ndarray:
+        return self.drawn.truth(index, self._points(index, stream(self.seed, f"sample {index}")))
+
+    def _least(self, rng: np.random.Generator) -> float:
+        """The least mean that a long local search finds."""
+        least = np.inf
+        for index, axes in enumerate(self.drawn.levels):
+            levels = np.array(axes)
+            span = np.maximum(levels - 1, 1)
+            points = self._points(index, rng)
+            for reach in np.geomspace(0.3, 0.002, 25):
+                values = self.drawn.truth(index, points)
+                best = points[np.argsort(values)[:20]]
+                moved = np.repeat(best, 40, axis=0)
+                moved = moved + rng.normal(0.0, reach, moved.shape) * (
+                    rng.random(moved.shape) < 0.6
+                )
+                moved = np.round(np.clip(moved, 0.0, 1.0) * span) / span
+                points = np.concatenate((best, moved))
+            least = min(least, float(self.drawn.truth(index, points).min()))
+        return least
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """One for each policy."""
+        found = []
+        for grid, offset in zip(self.grids, self.offsets, strict=False):
+            there = grid.region()
+            numbers = lambda points, there=there, offset=offset: there.numbers(points) + offset  # noqa: E731
+            found.append(there._replace(numbers=numbers))
+        return tuple(found)
+
+    def where(self, design: int) -> tuple[int, np.ndarray]:
+        """The region of a design and its point, from 0 to 1."""
+        index = int(np.searchsorted(self.offsets, design, side="right")) - 1
+        levels = np.array(self.drawn.levels[index])
+        point = np.array(np.unravel_index(int(design - self.offsets[index]), levels))
+        return index, point / np.maximum(levels - 1, 1)
+
+    def mean(self, design: int) -> float:
+        """The truth."""
+        index, point = self.where(design)
+        return float(self.drawn.truth(index, point[None, :])[0])
+
+    def regret(self, design: int) -> float:
+        """How much worse a design is than the best, in parts of what a blind one is."""
+        return (self.mean(design) - self.least) / (self.middle - self.least)
+
+    def simulate(self, designs: np.ndarray, replications: np.ndarray) -> np.ndarray:
+        """Truth and noise: what all have in common, what changes with the design, and its own."""
+        values = np.empty((len(designs), len(replications), 1))
+        for row, design in enumerate(designs.tolist()):
+            index, point = self.where(design)
+            mean = self.mean(design)
+            uneven = 1.0
+            if self.is_uneven:
+                high = (mean - self.least) / (self.middle - self.least)
+                uneven = 0.5 + 0.5 * min(high, 3.0)
+            for column, replication in enumerate(replications.tolist()):
+                common = np.random.default_rng([self.seed, 1, replication])
+                own = np.random.default_rng([self.seed, 2, replication, design % 2**32, index])
+                wave = common.normal(0.0, 2.0, len(point)) @ point + common.uniform(0.0, 6.3)
+                parts = np.array(
+                    [self._one(common), 2.0**0.5 * np.cos(wave), self._one(own)], float
+                )
+                luck = float(np.sqrt(self.share) @ parts)
+                values[row, column, 0] = mean + self.noise * uneven * luck
+        return values
+
+    def _one(self, rng: np.random.Generator) -> float:
+        """Noise of variance 1."""
+        return float(rng.exponential() - 1.0 if self.is_skewed else rng.standard_normal())
+
+
+def regrets(
+    search: Callable[[Problem, int, int], int], families: list[str], seeds: range
+) -> dict[str, list[list[float]]]:
+    """Of each family and seed, the regret after each number of evaluations."""
+    found: dict[str, list[list[float]]] = {}
+    for family in families:
+        found[family] = []
+        for seed in seeds:
+            problem = Made(family, FIRST_SEED + seed)
+            row = [problem.regret(search(problem, budget, seed)) for budget in BUDGETS]
+            found[family].append(row)
+    return found
