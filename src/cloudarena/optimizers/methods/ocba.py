@@ -46,7 +46,6 @@ from cloudarena.optimizers.budget.rounds import (
     round_up_to,
     ties_of,
 )
-from cloudarena.optimizers.budget.moments import Moments
 from cloudarena.optimizers.methods.method import Claim, FixedBudget, MarginClaim, method
 from cloudarena.optimizers.ordinal.alignment import Alignment
 from cloudarena.optimizers.ordinal.within import read_within
@@ -106,31 +105,12 @@ class OcbaMOptions(Allocated, Claim):
 @method("ocba", OcbaOptions)
 def ocba(problem: Problem, options: OcbaOptions, watcher: Watcher | None) -> Selection:
     """Replications go where they tell the best design by one objective from its rivals."""
-    return best_of(problem, options, watcher)
-
-
-def best_of(
-    problem: Problem,
-    options: OcbaOptions,
-    watcher: Watcher | None = None,
-    look: Callable[[Moments], Floats] | None = None,
-) -> Selection:
-    """The design that looks best after all replications, and what can be claimed of it.
-
-    Args:
-        problem: the designs.
-        options: those of OCBA.
-        watcher: is told the progress.
-        look: how designs look, the less the better, by what was measured; by default their means.
-            What is claimed rests on the replications alone, and holds whichever design is chosen.
-    """
     confidence = options.confidence
     objective = objective_index(problem, options.objective)
     margin = read_within(options.within, 1)
     rounds = _sequential(problem, options, objective, _allocate_for_best, watcher)
-    ties = ties_of(rounds.moments, slice(objective, objective + 1))
-    looks = rounds.moments.mean[:, objective] if look is None else look(rounds.moments)
-    best = ties.first[[np.argmin(looks[ties.first])]]
+    ties, mean, _, _ = _distinct(rounds, objective)
+    best = ties.first[[np.argmin(mean)]]
     seen = Evidence(rounds.moments, rounds.losses, allocated=True)
     some, chosen = distinct(seen, int(best[0]), slice(objective, objective + 1))
     name = problem.objectives[objective].name

@@ -21,14 +21,14 @@ import numpy as np
 from cloudarena.base.arrays import Flags, Floats, Ints
 
 ROOT = 5.0**0.5
-LENGTH = -0.5
+LENGTH = -0.8
 """The most likely logarithm of a length before anything is seen, on axes from 0 to 1."""
 NOISE = -3.0
 """Likewise of the variance of a replication, of losses with variance 1."""
 COMMON = -1.0
 """Likewise of what a replication does to all points."""
 BOUNDS = {"length": (-4.0, 3.0), "signal": (-3.0, 3.0), "noise": (-12.0, 3.0)}
-SPREAD = {"length": 1.0, "signal": 1.0, "noise": 2.0}
+SPREAD = {"length": 0.5, "signal": 1.0, "noise": 2.0}
 """Standard deviations of the logarithms before anything is seen."""
 
 
@@ -168,9 +168,7 @@ def _covariance(squared: Floats, parameters: Floats) -> Floats:
 def _matern(squared: Floats, signal: float) -> Floats:
     """Matérn's covariance (5/2) by squared distances, with the logarithm of a variance."""
     part = ROOT * np.sqrt(squared)
-    return np.asarray(
-        np.exp(signal) * (1.0 + part + part * part / 3.0) * np.exp(-part), np.float64
-    )
+    return np.asarray(np.exp(signal) * (1.0 + part + part * part / 3.0) * np.exp(-part), np.float64)
 
 
 def _solved(covariance: Floats, parameters: Floats, measured: Measured) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
 from cloudarena.optimizers.search.gaussian import Gaussian, Measured, doubted, extended, fit
-from cloudarena.optimizers.search.smooth import clipped
+from cloudarena.optimizers.search.smooth import pressed
 from cloudarena.optimizers.search.visited import Visited
 from cloudarena.optimizers.spaces.regions import Region
 
@@ -132,7 +132,7 @@ class Improver:
         points, losses = self.visited.of(region)
         counts = np.full(len(points), self.visited.replications)
         shared = self.visited.shared(region)
-        targets = [clipped(self._scalars(losses, weights)), *losses[:, self.objectives :].T]
+        targets = [pressed(self._scalars(losses, weights)), *losses[:, self.objectives :].T]
         fitted = []
         for column, target in enumerate(targets):
             measured = Measured(there.scaled(points), target, counts, shared)

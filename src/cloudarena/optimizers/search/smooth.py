@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloudarena.base.arrays import Floats, Ints
+from cloudarena.base.arrays import Floats
 from cloudarena.optimizers.search.gaussian import Measured, fit
 from cloudarena.optimizers.search.visited import Visited
+from cloudarena.optimizers.spaces.regions import Region
 
 FEWEST = 4
 """Designs of a region that a model needs; of fewer the means are taken as they are."""
@@ -25,34 +26,29 @@ class Smoothed(NamedTuple):
     """Standard deviations of a replication; 0 where there is no model."""
 
 
-class Again(NamedTuple):
-    """Means of new replications of some of the visited designs, all from the same first one on."""
-
-    rows: Ints
-    """Which of all visited designs."""
-    losses: Floats
-    """(designs, columns)"""
-    counts: Ints
-
-
-def smoothed(visited: Visited, again: Again | None = None) -> Smoothed:
+def smoothed(visited: Visited) -> Smoothed:
     """Predicted losses of all visited designs, each from what was measured of all in its region."""
     mean = visited.all_losses()
     deviation, noise = np.zeros_like(mean), np.zeros_like(mean)
     for index, region in enumerate(visited.regions):
         rows = np.array(visited.rows(index), np.int64)
-        if len(rows) < FEWEST or not region.is_ordered.any():
+        if len(rows) < FEWEST or not can_model(region):
             continue
         points = region.scaled(visited.of(index)[0])
         for column in range(mean.shape[1]):
-            measured = of_region(visited, index, column, again)
+            measured = of_region(visited, index, column)
             process = fit(measured, region.is_ordered, steps=STEPS)
             mean[rows, column], deviation[rows, column] = process.predict(points)
             noise[rows, column] = process.noise
     return Smoothed(mean, deviation, noise)
 
 
-def of_region(visited: Visited, index: int, column: int, again: Again | None = None) -> Measured:
+def can_model(region: Region) -> bool:
+    """Whether there can be a model of a region, as soon as enough designs were visited."""
+    return bool(region.is_ordered.any() and np.prod(region.levels.astype(np.float64)) >= FEWEST)
+
+
+def of_region(visited: Visited, index: int, column: int) -> Measured:
     """What was measured of the designs of a region; objectives without outliers."""
     points, losses = visited.of(index)
     measured = Measured(
@@ -61,42 +57,17 @@ def of_region(visited: Visited, index: int, column: int, again: Again | None = N
         np.full(len(points), visited.replications),
         visited.shared(index),
     )
-    if again is not None:
-        measured = _joined(measured, visited, index, column, again)
     if column < visited.objectives:
-        measured = measured._replace(losses=clipped(measured.losses))
+        return measured._replace(losses=pressed(measured.losses))
     return measured
 
 
-def _joined(
-    measured: Measured, visited: Visited, index: int, column: int, again: Again
-) -> Measured:
-    """What was measured first and again."""
-    rows = visited.rows(index)
-    mine = np.flatnonzero(np.isin(again.rows, rows))
-    if not len(mine):
-        return measured
-    places = [rows.index(row) for row in again.rows[mine].tolist()]
-    counts = again.counts[mine]
-    shared = None
-    if visited.meter.problem.common_random_numbers:
-        # The first n and the first m >= n replications: n of n times m are the same.
-        new = 1.0 / np.maximum(counts[:, None], counts)
-        before = measured.shared
-        if before is None:
-            before = np.full((len(rows), len(rows)), 1.0 / visited.replications)
-        shared = np.zeros((len(rows) + len(mine),) * 2)
-        shared[: len(rows), : len(rows)] = before
-        shared[len(rows) :, len(rows) :] = new
-    return Measured(
-        np.concatenate((measured.points, measured.points[places])),
-        np.append(measured.losses, again.losses[mine, column]),
-        np.append(measured.counts, counts),
-        shared,
-    )
+def pressed(losses: Floats) -> Floats:
+    """Losses of which the worse half is pressed together, as an overload stretches the scale.
 
-
-def clipped(losses: Floats) -> Floats:
-    """Losses without outliers, such as an overload, which stretch what lies near the best."""
+    From the median on they grow by a logarithm, so that their order stays.
+    """
     middle = float(np.median(losses))
-    return np.minimum(losses, middle + 3.0 * (middle - float(losses.min())))
+    span = middle - float(losses.min()) or 1.0
+    above = np.maximum(losses - middle, 0.0)
+    return np.asarray(np.minimum(losses, middle) + span * np.log1p(above / span))

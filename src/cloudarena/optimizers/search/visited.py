@@ -12,9 +12,9 @@ from cloudarena.optimizers.spaces.regions import Region
 class Visited:
     """Designs with their points and mean losses.
 
-    They take turns: of three turns the first, fourth and so on of the designs have the first few
-    replications, the second and fifth the next few. A model can then tell what is good luck of all
-    designs in a replication, and what is that of a design alone does not stay the same.
+    They take turns: of three turns the first, fourth and so on of the designs of a region have the
+    first few replications, the second and fifth the next few. So a search does not go after what is
+    good in one and the same replication only, and a model tells what a replication does to all.
 
     Args:
         meter: evaluates.
@@ -52,8 +52,8 @@ class Visited:
         if not len(points):
             return
         numbers = self.regions[region].numbers(points)
-        first = len(self)
-        turns = np.arange(first, first + len(points)) % self.turns
+        first, before = len(self), len(self._rows[region])
+        turns = np.arange(before, before + len(points)) % self.turns
         losses = np.empty((len(points), len(self.meter.problem.columns)))
         for turn in np.unique(turns).tolist():
             mine = turns == turn
@@ -86,7 +86,7 @@ class Visited:
         """
         if self.turns == 1:
             return None
-        turns = np.array(self._rows[region]) % self.turns
+        turns = np.arange(len(self._rows[region])) % self.turns
         return np.asarray((turns[:, None] == turns) / self.replications)
 
     def rows(self, region: int) -> list[int]:
