@@ -15,12 +15,18 @@ from cloudarena.report.numbers import UNKNOWN
 from cloudarena.report.page import ECHARTS, render
 from cloudarena.report.pages.comparison import make_sheet
 from cloudarena.report.reproduce import compare_again
+from cloudarena.report.spoken import spoken
 from cloudarena.report.terminal.comparison import difference_text, mean_text
 from cloudarena.report.timeline import MAX_POINTS, thin, time_charts
 
 
 def rendered(comparison):
     return render(make_sheet(comparison))
+
+
+def said(comparison):
+    """What a comparison says, as its page says it."""
+    return spoken(comparison.conclusion(), comparison.scenario.kind.metric)
 
 
 NASTY = "</script><img src=x onerror=alert(1)>&\"'<!--"
@@ -75,7 +81,7 @@ def page(comparison):
 
 
 def test_the_page_says_what_was_run_and_what_came_out(page, comparison):
-    assert comparison.conclusion() in page.text
+    assert said(comparison) in page.text
     assert comparison.scenario.name in page.text
     assert comparison.scenario.description in page.text
     assert cloudarena.__version__ in page.text
@@ -181,7 +187,7 @@ def test_special_characters_stay_text(made):
     assert page.dots("profit_usd")[0]["name"] == NASTY
     assert NASTY in page.text
     assert len([tag for tag, _ in page.elements if tag == "script"]) == 3
-    assert comparison.conclusion() in page.text
+    assert said(comparison) in page.text
 
 
 def test_one_replication_has_no_intervals(made):
@@ -239,7 +245,7 @@ def test_who_is_out_of_the_running_is_marked_and_never_starred(unequal):
         assert chart["rows"][0]["note"] == "out of the running"
     assert html.count("⊘ out of the running</span>") == 1
     assert "lazy leaves 100 % of VMs unserved and is out of the running" in page.text
-    assert unequal.conclusion() in page.text
+    assert said(unequal) in page.text
     assert "best-fit wins" in page.text
 
 

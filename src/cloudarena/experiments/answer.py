@@ -130,11 +130,12 @@ def _against(comparison: Comparison, metric: Metric, best: str, baseline: str) -
     verdict = comparison.verdict(best, metric, baseline)
     is_fixed = comparison.is_fixed(best) and comparison.is_fixed(baseline)
     if difference.mean == 0:
-        return (
-            f", as {baseline} does on this one trace"
-            if is_fixed
-            else f", no difference from {baseline}"
-        )
+        if is_fixed:
+            return f", as {baseline} does on this one trace"
+        if verdict == "not told apart":
+            span = _interval(comparison, metric, difference)
+            return f", on average as {baseline} [{span}], which may be chance"
+        return f", no difference from {baseline}"
     way = "less" if difference.mean < 0 else "more"
     amount = _amount(comparison, metric, abs(difference.mean))
     share = abs(difference.mean / level) if level else math.nan

@@ -9,7 +9,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cloudarena.scenarios.faas.metrics import unanswered_s
-from cloudarena.scenarios.faas.metrics.counting import arrived_by_function, counted_s
+from cloudarena.scenarios.faas.metrics.counting import (
+    arrived_by_function,
+    counted_s,
+    late_requests,
+)
 from cloudarena.scenarios.faas.metrics.energies import (
     function_energies,
     function_phases_j,
@@ -405,7 +409,8 @@ def functions_table(run: FaasRun) -> pa.Table:
     done = functions["outcomes"][:, Outcome.COMPLETED]
     times = np.empty((count, 4))
     for f in range(count):
-        times[f] = run.earlier.times_s(responses[responded == f], unanswered_s(world, f), f)
+        answered, waited = responses[responded == f], unanswered_s(world, f)
+        times[f] = run.earlier.times_s(answered, waited, f, late_requests(world, f))
     arrived, completed_late = arrived_by_function(world), functions["late"]
     ended = functions["outcomes"].sum(axis=1) - completed_late
     per = np.where(done > 0, done, np.nan)

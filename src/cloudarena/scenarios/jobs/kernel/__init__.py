@@ -160,7 +160,7 @@ def shown_tasks(world: World, shown: Shown) -> Tasks:
         first, shown.ready[: clock.ready],
         t.job, t.user, t.submit, t.instances, t.waiting, t.running, t.finished, t.demand,
         t.duration, t.path, t.weight, t.gang, t.first_task, t.job_held, t.user_held,
-        t.processors, t.user_runs, t.user_predicted, t.begin_s, t.children, t.depth,
+        t.processors, t.user_runs, t.user_predicted, t.begin_s, t.children, t.depth, t.gpu_models,
     )  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def shown_machines(world: World, shown: Shown) -> Machines:
         world.clock[0].now,
         m.capacity, m.free, m.speed, m.up, m.total, m.free_total, SegmentTree(m.room.nodes),
         shown.active[: size(world.finishes)], m.rows, not must_start(world),
-        m.gpu_free,
+        m.gpu_free, m.gpu_model,
     )  # fmt: skip
 
 

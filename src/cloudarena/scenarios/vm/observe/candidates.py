@@ -116,7 +116,9 @@ def describe(pms: Machines, vm: Request, machine: int, row: NDArray[np.float32])
     before = pms.utilisation[machine]
     after = before + vm.cores / pms.cores[machine]
     idle_w, busy_w, r = pms.idle_w[machine], pms.busy_w[machine], pms.curve_r[machine]
-    watts = power_w(idle_w, busy_w, r, after) - power_w(idle_w, busy_w, r, before)
+    is_on = pms.state[machine] == Power.ON  # then what it draws is known
+    now_w = pms.power_w[machine] if is_on else power_w(idle_w, busy_w, r, before)
+    watts = power_w(idle_w, busy_w, r, after) - now_w
     if pms.state[machine] == Power.OFF:
         watts += idle_w - pms.off_w[machine]
     row[0] = min(1.0, cores / limit)
