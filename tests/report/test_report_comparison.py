@@ -13,7 +13,7 @@ import cloudarena
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.report.numbers import UNKNOWN
 from cloudarena.report.page import ECHARTS, render
-from cloudarena.report.pages.comparison import make_sheet
+from cloudarena.report.pages.comparison import make_sheet, ranked
 from cloudarena.report.reproduce import compare_again
 from cloudarena.report.spoken import spoken
 from cloudarena.report.terminal.comparison import difference_text, mean_text
@@ -428,3 +428,16 @@ def test_limits_in_the_answer_are_said_in_words_with_units():
     assert "keeps 95th percentile of response times ≤ 100 s" in said
     assert "response_p95_s" not in said
     assert "response_p95_s <= 100" in found.conclusion()
+
+
+def test_where_nobody_keeps_the_limits_who_breaks_them_least_is_first():
+    changes = {"workload.vms": 1500, "machines[0].count": 20}
+    found = cloudarena.compare(
+        cloudarena.load("vm/azure-like-10k", changes), ["first-fit", "best-fit", "random"],
+        replications=3, by="cost_usd", where=["unserved_share<=0.001"], workers=1,
+    )  # fmt: skip
+    assert len(found.out_of_the_running) == 3
+    nearest = ranked(found)[0]
+    assert f"of those that break them least often, {nearest} costs" in found.conclusion()
+    cheapest = min(found.policies, key=lambda one: found.estimate(one, "cost_usd").mean)
+    assert (cheapest, ranked(found)[-1]) == ("random", "random")

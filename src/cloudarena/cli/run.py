@@ -81,9 +81,7 @@ def run(
     scenario = load(spec, changes).measuring(*own_metrics(metrics))
     if trace is not None:
         from cloudarena.base.files import check_writable
-        from cloudarena.report.trace_events import slices_of
 
-        slices_of(scenario.kind)
         check_writable(trace.parent)
     found = _explained(scenario, policy, seed) if explain else None
     result = simulate(scenario, policy, seed)

@@ -85,10 +85,10 @@ def jitable(function: Callable[..., Any]) -> Any:
 
 
 def jitable_shared(function: Callable[..., Any]) -> Any:
-    """Does what ``jitable`` does, for functions that hand large NamedTuples of arrays to each other.
+    """Does what ``jitable`` does, and takes NamedTuples of arrays by reference, as all parts do.
 
-    They go by reference, as between all parts. A ``jitable`` takes them by value, and its caller
-    copies them at each call that the compiler does not inline.
+    It is for functions that hand large ones to each other. A ``jitable`` takes them by value, and
+    its caller copies them at each call that the compiler does not inline.
     """
     part = make_part(function, **NO_REFERENCE_COUNTS)
     infer_global(function, types.Dispatcher(part))

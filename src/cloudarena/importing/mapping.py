@@ -304,7 +304,7 @@ def _end_by_values(sheet: Sheet, start: Column, taken: set[str]) -> str | None:
         name
         for name in sheet.names
         if name not in taken
-        and not lexicon.fit(name, tuple(lexicon.plain(lexicon.NO_END).split()))
+        and not lexicon.fit(name, lexicon.NO_END)
         and is_readable(sheet, role, name)
         and _is_dated(sheet, name)
     ]

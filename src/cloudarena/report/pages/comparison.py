@@ -11,6 +11,7 @@ import numpy as np
 
 from cloudarena.base.results import number_or_null
 from cloudarena.contract import Metric, TradeOff
+from cloudarena.experiments.answer import times_broken
 from cloudarena.experiments.compare import CONFIDENCE, Comparison, Estimate
 from cloudarena.experiments.comparison import TIES
 from cloudarena.experiments.pairs import SMALL
@@ -152,16 +153,20 @@ def _charts_hint(comparison: Comparison) -> str:
 
 
 def ranked(comparison: Comparison) -> list[str]:
-    """The policies by the chosen metric: the winner first, those out of the running last."""
+    """The policies by the chosen metric: the winner first, those out of the running last.
+
+    Of those, who breaks limits least often is the first, as in the answer.
+    """
     metric = comparison.scenario.kind.metric[comparison.headline]
     sign = -1.0 if metric.better == "higher" else 1.0
 
-    def place(policy: str) -> tuple[bool, bool, bool, float]:
+    def place(policy: str) -> tuple[bool, int, bool, bool, float]:
         mean = comparison.estimate(policy, metric.name).mean
         is_out = policy in comparison.out_of_the_running
         is_leader = policy in comparison.starred(metric)
         unknown = math.isnan(mean)
-        return is_out, not is_leader, unknown, 0.0 if unknown else sign * mean
+        broken = times_broken(comparison, policy) if is_out else 0
+        return is_out, broken, not is_leader, unknown, 0.0 if unknown else sign * mean
 
     return sorted(comparison.policies, key=place)
 
