@@ -26,7 +26,7 @@ LENGTH = -0.8
 NOISE = -3.0
 """Likewise of the variance of a replication, of losses with variance 1."""
 COMMON = -1.0
-"""Likewise of what a replication does to all points."""
+"""The most likely logarithm of the variance of what a replication does to all points."""
 BOUNDS = {"length": (-4.0, 3.0), "signal": (-3.0, 3.0), "noise": (-12.0, 3.0)}
 SPREAD = {"length": 0.5, "signal": 1.0, "noise": 2.0}
 """Standard deviations of the logarithms before anything is seen."""
@@ -36,7 +36,7 @@ class Measured(NamedTuple):
     """Means of replications at some points."""
 
     points: Floats
-    """As ``Region.scaled`` gives them."""
+    """What ``Region.scaled`` gives."""
     losses: Floats
     counts: Ints
     """The replications of each."""
