@@ -104,7 +104,7 @@ def main() -> None:
             player.end()
         # The first of each compiled, or loaded what was compiled.
         other, this = (min(times[1:]) for times in taken)
-        each = [f"{1e6 * s / n:.2f}" if n else "–" for s, n in (other, this)]
+        each = [f"{1e6 * s / n:.2f}" if n else "-" for s, n in (other, this)]
         cells = f"{other[0]:.4f} | {this[0]:.4f} | {this[0] / other[0]:.2f} | {', '.join(each)}"
         print(f"| {scenario} | {cells} |", flush=True)
 

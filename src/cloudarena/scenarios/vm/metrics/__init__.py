@@ -179,7 +179,7 @@ def _arrived(run: VmRun) -> int:
 
 
 def _all_undone(run: VmRun) -> float:
-    """Minus all VMs that were left undone: who turns one away that would fail earns nothing by it."""
+    """Minus all VMs left undone: who turns one away that would fail earns nothing by it."""
     return -unserved_share(run) * _arrived(run)
 
 
