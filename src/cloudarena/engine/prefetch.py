@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 FEW = 2_000
-"""Up to so many rows, all of them stay in the caches, and asking costs more than it saves."""
+"""Rows up to which all of them stay in the caches, so that asking costs more than it saves."""
 READ, KEEP, DATA = 0, 3, 1
 """What LLVM is told: it is read, it should stay in all caches, it is not code."""
 

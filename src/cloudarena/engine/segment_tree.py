@@ -16,7 +16,7 @@ from cloudarena.engine.compiled import jit, jit_inline, jit_uncounted
 LOWEST = -(1 << 62)
 """A value below all that is asked for: that of an empty entry."""
 FEW = 8
-"""So few entries are looked at one after the other."""
+"""Entries that are looked at one after the other, since they are so few."""
 
 
 class SegmentTree(NamedTuple):

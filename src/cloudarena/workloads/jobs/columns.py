@@ -57,8 +57,8 @@ class JobWorkload(NamedTuple):
     parents: NDArray[np.int64]
     begin_s: float = 0.0
     gpu_models: NDArray[np.str_] | None = None
-    """(tasks,): the models of GPUs that each allows, with | between them; nothing: any. None where
-    no task asks for a model."""
+    """The models of GPUs that each task allows, with | between them; nothing: any. None where no
+    task asks for a model."""
 
 
 class Rule(NamedTuple):

@@ -223,7 +223,7 @@ class ScalingRule(Spec):
     """How many times the ready replicas ``concurrency`` asks for at most; of ``cpu-utilisation``,
     how many times the replicas there are at most an interval later, ready or not."""
     most_more: int = Field(0, ge=0, le=1_000_000)
-    """Or so many more of them, where that is more than ``most_up`` times."""
+    """How many more of them at most, where that is more than ``most_up`` times."""
     most_down: float = Field(2.0, gt=1, le=1e6)
     """The part of the ready replicas that ``concurrency`` keeps at least: one over this."""
     expiry_s: float = Field(600.0, gt=0, le=1e9)

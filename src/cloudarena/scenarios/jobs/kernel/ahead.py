@@ -1,4 +1,4 @@
-"""In a large cluster, asks the memory for what the next events will touch: it changes no result."""
+"""Asks the memory for what the next events will touch in a large cluster: it changes no result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In a large cloud, asks the memory for what the next event will touch: it changes no result."""
+"""Asks the memory for what the next event will touch in a large cloud: it changes no result."""
 
 from __future__ import annotations
 
