@@ -35,7 +35,7 @@ class File:
 
     @cached_property
     def begin(self) -> bytes:
-        """Its first bytes, unpacked."""
+        """The first bytes, unpacked."""
         with opened(self.path) as file:
             found: bytes = file.read(HEAD)
         return found
