@@ -23,7 +23,7 @@ class Survey(NamedTuple):
 
     path: Path
     head: str
-    """The first lines, without the byte order mark."""
+    """The first lines, without a byte order mark."""
     quotes: int
     """How many double quotes are in it."""
 
