@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from cloudarena.base.arrays import Ints
 from cloudarena.base.errors import SpecError
+from cloudarena.base.numpy import np
 
 ANY_MODEL = -1
 """All bits: who says no model is content with any."""
