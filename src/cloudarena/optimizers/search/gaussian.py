@@ -49,7 +49,7 @@ class Gaussian(NamedTuple):
     """A fitted process; losses are standardised by ``mean`` and ``scale``."""
 
     measured: Measured
-    """Its losses are standardised."""
+    """What was measured, with standardised losses."""
     is_ordered: Flags
     parameters: Floats
     """Logarithms: a length for each axis, the variances of f, of a replication at a point and, if
