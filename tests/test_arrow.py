@@ -17,7 +17,8 @@ def test_numbers_and_truth_values_are_the_columns_of_pyarrow(dtype, count):
     for part in (values[:count], values[::2]):
         made = arrow_column(part)
         made.validate(full=True)
-        assert made.equals(pa.array(part)) and made.type == pa.array(part).type
+        assert made.type == pa.array(part).type
+        assert made.equals(pa.array(part))
         hidden = arrow_column(part, mask=mask)
         hidden.validate(full=True)
         assert hidden.equals(pa.array(part, mask=mask))
