@@ -101,6 +101,17 @@ def test_what_others_nearly_tell_and_what_nobody_measured_is_said(tmp_path):
     assert "full power is extrapolated" in words
 
 
+@pytest.mark.parametrize(
+    ("idle", "slope", "words"),
+    [(20, -10, "power does not rise with cpu"), (-4, 30, "idle_w is 0"), (8, 0, "does not rise")],
+)
+def test_power_that_no_device_draws_is_said(tmp_path, idle, slope, words):
+    cpu = np.random.default_rng(0).uniform(0.2, 1, 60)
+    columns = {"cpu": cpu, "watts": idle + slope * cpu}
+    done = fit_power(read_measurements(written(tmp_path / "m.csv", columns), "orin"))
+    assert words in " ".join(done.warnings)
+
+
 def test_groups_are_held_out_whole(tmp_path):
     rng = np.random.default_rng(0)
     columns = {"workload": np.repeat(np.arange(8), 10), "cpu": rng.uniform(0, 1, 80)}

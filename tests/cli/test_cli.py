@@ -248,21 +248,3 @@ def test_compare_does_not_crown_who_serves_nothing_unless_asked(cloudarena, tmp_
             f"{lazy} leaves 100 % of VMs unserved and is out of the running"
             in summary["conclusion"]
         )
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("cloudarena comp", ["compare"]),
-        ("cloudarena k8s ", ["headroom", "drain", "mix"]),
-        ("cloudarena run --expl", ["--explain"]),
-        ("cloudarena run vm/to", ["vm/toy"]),
-    ],
-)
-def test_a_shell_completes_commands_options_and_scenarios(cloudarena, monkeypatch, line, words):
-    monkeypatch.setenv("_CLOUDARENA_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", line)
-    monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
-    code, out, _ = cloudarena()
-    assert code == 0
-    assert out.split() == words

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from cloudarena.base.names import KERNEL_THREAD
+from cloudarena.base.parallel import LocalExecutor
 from cloudarena.engine.interrupts import Interrupted, make_flag, run_interruptibly
 
 
@@ -48,3 +50,22 @@ def test_what_a_call_gives_or_raises_comes_back() -> None:
     assert run_interruptibly(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
         run_interruptibly(lambda: 1 // 0)
+
+
+def thread_of_a_call(alarm_s: float) -> str:
+    """The thread that a call is run in, while an alarm is set if it is not 0."""
+    if alarm_s:
+        signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, alarm_s)
+    try:
+        return run_interruptibly(lambda: threading.current_thread().name)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="has no alarms")
+def test_workers_need_a_thread_beside_them_only_where_an_alarm_may_end_a_run() -> None:
+    assert thread_of_a_call(0.0) == KERNEL_THREAD
+    with LocalExecutor(1) as pool:
+        there = [pool.submit(thread_of_a_call, alarm).result() for alarm in (0.0, 60.0)]
+    assert there == ["MainThread", KERNEL_THREAD]

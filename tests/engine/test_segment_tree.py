@@ -47,7 +47,7 @@ def search(places: list[list[int] | None], wanted: list[int], sign: int, start: 
     return -1
 
 
-@pytest.mark.parametrize("components", [1, 2, 3])
+@pytest.mark.parametrize("components", [1, 2, 4])
 @pytest.mark.parametrize("sign", [1, -1])
 @given(data=st.data())
 def test_it_finds_what_a_search_finds(components: int, sign: int, data: st.DataObject) -> None:

@@ -56,10 +56,13 @@ def test_a_direction_turns_the_verdict(scenario):
     assert comparison.leaders(ENERGY) == ("a",)
 
 
-def test_noise_is_called_no_difference(scenario):
+def test_noise_tells_nobody_apart(scenario):
     comparison = made(scenario, profit_usd=[[1, 2, 3, 4], [4, 1, 2, 3.1]])
-    assert comparison.verdict("b", PROFIT) == "no difference"
-    assert comparison.conclusion() == "No difference in profit_usd between the policies (95%)."
+    assert comparison.verdict("b", PROFIT) == "not told apart"
+    assert comparison.conclusion() == (
+        "profit_usd does not tell the policies apart (95%): the difference from b is between "
+        "-3.24 $ and +3.19 $."
+    )
 
 
 def test_the_result_does_not_depend_on_the_workers(scenario):

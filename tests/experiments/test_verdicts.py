@@ -12,9 +12,10 @@ from scipy import stats
 
 from cloudarena.base.statistics import Estimate
 from cloudarena.contract import TradeOff
+from cloudarena.experiments.comparison import TIES
 from cloudarena.experiments.pairs import holm
 from cloudarena.report.terminal.comparison import comparison_tables
-from tests.experiments.made import COST, MEASURES, PROFIT, TIME, made
+from tests.experiments.made import COST, MEASURES, PROFIT, SHARE, TIME, made
 
 FRONT = TradeOff("", "cost_usd", "response_s")
 
@@ -48,7 +49,7 @@ def test_a_constant_metric_of_random_work_is_not_called_one_trace():
 def test_a_few_numbers_of_random_work_may_be_the_same_by_chance():
     comparison = made("a b", cost_usd=[[1.0] * 3, [3.0] * 3], requests=[[5.0, 6.0, 7.0]] * 2)
     assert comparison.pair("b", "cost_usd").basis == "test"
-    assert comparison.verdict("b", COST) == "no difference"
+    assert comparison.verdict("b", COST) == "not told apart"
 
 
 def test_a_constant_row_against_a_random_one_is_an_ordinary_paired_test():
@@ -59,7 +60,7 @@ def test_a_constant_row_against_a_random_one_is_an_ordinary_paired_test():
 
 def test_two_differences_that_happen_to_be_the_same_prove_nothing():
     rows = [[5.0, 7.0], [6.0, 8.0]]
-    assert made("a b", cost_usd=rows).verdict("b", COST) == "no difference"
+    assert made("a b", cost_usd=rows).verdict("b", COST) == "not told apart"
     ten = np.arange(10.0) ** 2
     assert made("a b", cost_usd=[ten, ten + 1]).verdict("b", COST) == "worse"
 
@@ -115,7 +116,7 @@ def rows_with(t, replications=6):
     return noise + t * error
 
 
-@pytest.mark.parametrize(("factor", "verdict"), [(1.02, "worse"), (0.98, "no difference")])
+@pytest.mark.parametrize(("factor", "verdict"), [(1.02, "worse"), (0.98, "not told apart")])
 def test_the_level_counts_exactly_the_comparisons_that_are_made(factor, verdict):
     """Three policies, two metrics that vary: three pairs of the headline share half of 5 %."""
     zero = np.zeros(6)
@@ -127,7 +128,7 @@ def test_the_level_counts_exactly_the_comparisons_that_are_made(factor, verdict)
     assert comparison.verdict("b", COST) == verdict
 
 
-@pytest.mark.parametrize(("factor", "verdict"), [(1.02, "worse"), (0.98, "no difference")])
+@pytest.mark.parametrize(("factor", "verdict"), [(1.02, "worse"), (0.98, "not told apart")])
 def test_a_metric_besides_the_headline_shares_the_other_half(factor, verdict):
     other = np.array([3.0, 1, 2, 2, 1, 3.5])
     row = rows_with(factor * t_of(0.025 / 2, 5))
@@ -139,7 +140,7 @@ def test_a_metric_besides_the_headline_shares_the_other_half(factor, verdict):
 
 
 def test_one_comparison_alone_is_at_the_plain_level():
-    for factor, verdict in ((1.01, "worse"), (0.99, "no difference")):
+    for factor, verdict in ((1.01, "worse"), (0.99, "not told apart")):
         row = rows_with(factor * t_of(0.05, 5))
         comparison = made("a b", cost_usd=[0 * row, row])
         assert comparison.verdict("b", COST) == verdict
@@ -209,12 +210,12 @@ def test_table_sentence_intervals_and_json_say_the_same(seed):
             low, high = pair.difference[1:]
             if verdict in ("better", "worse"):
                 assert low > 0 or high < 0
-            if verdict == "no difference":
+            if verdict in TIES:
                 assert low <= 0 <= high
             assert summary["differences"][policy][metric.name]["verdict"] == verdict
         if winner is not None and metric is COST:
             assert starred == (winner,)
-    if "No difference" in sentence or "cannot be told" in sentence:
+    if any(words in sentence for words in ("No difference", "not tell", "cannot be told")):
         assert len(comparison.leaders(COST)) > 1
     text = printed(comparison)
     assert sentence in " ".join(text.split())
@@ -377,7 +378,44 @@ def test_the_winner_that_saw_more_is_told():
 def test_what_was_seen_is_not_told_where_nobody_leads():
     comparison = made("sjf fcfs", cost_usd=[[1, 5, 3.0], [2, 4, 3.5]])
     comparison.saw["sjf"] = "durations"
-    assert comparison.conclusion() == "No difference in cost_usd between the policies (95%)."
+    assert comparison.conclusion() == (
+        "cost_usd does not tell the policies apart (95%): the difference from sjf is between "
+        "-5.16 $ and +5.49 $."
+    )
+
+
+def test_a_narrow_interval_is_called_no_difference_and_a_wide_one_is_said_with_its_ends():
+    rng = np.random.default_rng(3)
+    first = rng.normal(1000.0, 50.0, 10)
+    near = made("a b", cost_usd=[first, first + rng.normal(0.0, 2.0, 10)])
+    assert near.verdict("b", COST) == "no difference"
+    assert near.conclusion() == "No difference in cost_usd between the policies (95%)."
+    rows = [first, first + rng.normal(0.0, 40.0, 10), first + rng.normal(0.0, 2.0, 10)]
+    far = made("a b c", cost_usd=rows)
+    assert [far.verdict(one, COST) for one in "bc"] == ["not told apart", "no difference"]
+    assert summary_verdicts(far) == ["not told apart", "no difference"]
+    leader, *tied = far.leaders(COST)
+    ends = [far.difference(one, "cost_usd", leader) for one in tied]
+    low, high = min(one.low for one in ends), max(one.high for one in ends)
+    assert far.conclusion() == (
+        f"cost_usd does not tell the policies apart (95%): differences from {leader} are between "
+        f"-{-low:.2f} $ and +{high:.2f} $."
+    )
+    assert "not told apart" in printed(far)
+    assert far.starred(COST) == ()
+
+
+def test_a_thousandth_of_the_work_is_no_difference_in_service():
+    undone = np.array([[2e-4, 4e-4, 3e-4, 3e-4], [3e-4, 3e-4, 4e-4, 2.5e-4]])
+    few = made("a b", unserved_share=undone)
+    assert few.verdict("b", SHARE) == "no difference"
+    many = made("a b", unserved_share=100 * undone)
+    assert many.verdict("b", SHARE) == "not told apart"
+
+
+def summary_verdicts(comparison):
+    found = comparison.summary()["differences"]
+    return [found[one]["cost_usd"]["verdict"] for one in comparison.policies[1:]]
 
 
 @given(st.floats(0, 1))

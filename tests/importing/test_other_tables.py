@@ -324,3 +324,75 @@ def test_names_that_say_no_size(name):
 )  # fmt: skip
 def test_what_a_name_does_not_say(role, name):
     assert score("vm", role, name) == 0
+
+
+RVTOOLS = (
+    "VM;Powerstate;Guest state;PowerOn;Creation date;CPUs;Memory;Provisioned MiB\n"
+    "a;poweredOn;running;05.03.2026 08:00:00;02.03.2026 08:00:00;2;8.192;81.920\n"
+    "b;poweredOff;notRunning;;02.03.2026 09:00:00;4;16.384;81.920\n"
+    "c;poweredOn;running;06.03.2026 08:00:00;03.03.2026 08:00:00;4;16.384;81.920\n"
+)
+
+
+def test_a_size_is_no_start_and_the_last_boot_no_end_and_what_is_off_is_not_there(tmp_path):
+    done = imported(tmp_path, RVTOOLS, encoding="utf-8-sig")
+    mapping = {role: column.source for role, column in done.found.mapping.items()}
+    assert mapping["start"] == "Creation date"
+    assert "end" not in mapping
+    assert done.draft.counts["vms"] == 2
+    assert [one.reason for one in done.rejected] == ["it is poweredOff, and since when is not told"]
+    table = done.draft.tables["vmtable"]
+    assert table["vmmemorybucket"].to_pylist() == [8.0, 16.0]
+
+
+def test_what_is_off_since_a_time_counts_until_then(tmp_path):
+    text = (
+        "vm,status,created_at,deleted_at,vcpus,memory_gb\n"
+        "a,stopped,2026-03-02 08:00,2026-03-02 12:00,2,4\n"
+        "b,running,2026-03-02 08:00,,2,4\nc,Deallocated,2026-03-02 09:00,,2,4\n"
+    )
+    done = imported(tmp_path, text)
+    assert done.draft.tables["vmtable"]["vmid"].to_pylist() == ["a", "b"]
+
+
+CONSOLE = (
+    '"Name","Instance ID","Instance state","Instance type","Launch time",'
+    '"State transition reason"\n'
+    '"web","i-01","Running","m5.large","2026/09/14 05:12 GMT+2",""\n'
+    '"","i-02","Terminated","t3.medium","2026/09/14 06:30 GMT+2",'
+    '"User initiated (2026-09-14 08:14:21 GMT)"\n'
+    '"old","i-03","Stopped","t3.medium","2026/09/13 06:30 GMT+2",""\n'
+)
+
+
+def test_the_csv_of_the_console_of_ec2_is_read_with_its_zones(tmp_path):
+    done = imported(tmp_path, CONSOLE)
+    assert done.preset == "ec2"
+    assert [(one["id"], one["start"], one["end"]) for one in done.draft.preview] == [
+        ("i-01", "2026-09-14T03:12:00Z", "still there"),
+        ("i-02", "2026-09-14T04:30:00Z", "2026-09-14T08:14:21Z"),
+    ]
+    assert [one.reason for one in done.rejected] == ["it is stopped, and since when is not told"]
+    assert not [note for note in done.draft.notes if "zone" in note]
+
+
+INSIGHTS = (
+    "@timestamp,@requestId,@log,@type,@duration,@memorySize\n"
+    "2026-07-01 00:00:06.500,r1,123456789012:/aws/lambda/resize,REPORT,3030.2,1024000000\n"
+    "2026-07-01 00:00:06.400,r1,123456789012:/aws/lambda/resize,START,,\n"
+    "2026-07-01 00:00:09.000,r2,123456789012:/aws/lambda/notify,REPORT,64.9,128000000\n"
+)
+
+
+def test_logs_insights_has_milliseconds_and_bytes(tmp_path):
+    done = imported(tmp_path, INSIGHTS)
+    assert (done.preset, done.found.kind) == ("invocations", "faas")
+    table = done.draft.tables["invocations"]
+    assert table["function"].to_pylist() == ["resize", "notify"]
+    assert table["time_s"].to_pylist() == [0.0, 2.5]
+    assert table["duration_s"].to_pylist() == pytest.approx([3.0302, 0.0649])
+    assert "memory_mb: 1024" in done.draft.spec
+    assert "memory_mb: 128" in done.draft.spec
+    assert [one.line for one in done.found.sheet.bad] == [3]
+    assert done.draft.counts["rejected"] == 1
+    assert "response_p95_s<=4.7" in done.draft.questions[0]

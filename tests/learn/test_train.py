@@ -347,7 +347,7 @@ def test_duels_are_paired_and_tested_together(scenario):
     assert (near.against, near.verdict) == ("first-fit", "better")
     assert isinstance(near.difference, Estimate)
     assert near.difference.low > 0
-    assert far.verdict == "no difference"
+    assert far.verdict == "not told apart"
     assert far.difference.low < 0 < far.difference.high
     income[1, 2] = np.nan
     assert duels_of(found, metric)[0].verdict == ""

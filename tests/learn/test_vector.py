@@ -10,6 +10,7 @@ import pytest
 
 import cloudarena
 from cloudarena.base.errors import InvalidAction, SpecError
+from cloudarena.engine.status import ENDED
 from cloudarena.learn.vector import CloudVectorEnv
 
 CASES = [
@@ -143,6 +144,34 @@ def test_a_choice_that_is_none_is_refused_and_changes_nothing() -> None:
         vector.step(np.array([0, 15]))
     again, _, _, _, _ = vector.step(np.array([0, 0]))
     assert again["candidates"].shape == shown["candidates"].shape
+
+
+def test_what_was_shown_stays_as_it_was() -> None:
+    vector = CloudVectorEnv(2, "vm/toy", window={"vms": 2, "seeds": 1})
+    seen = [vector.reset(seed=0)[0]]
+    kept = [{name: array.copy() for name, array in seen[0].items()}]
+    for _ in range(3):
+        with pytest.raises(InvalidAction):
+            vector.step(np.array([0, 15]))
+        seen.append(vector.step(np.zeros(2, int))[0])
+        kept.append({name: array.copy() for name, array in seen[-1].items()})
+    seen.append(vector.reset(seed=1)[0])
+    for now, before in zip(seen, kept, strict=False):
+        for name, array in before.items():
+            assert np.array_equal(now[name], array)
+    assert not np.shares_memory(seen[0]["candidates"], seen[1]["candidates"])
+
+
+def test_nothing_is_shown_where_nothing_is_to_be_decided() -> None:
+    vector = CloudVectorEnv(2, "vm/toy")
+    vector.reset(seed=0)
+    vector.native.status[:] = ENDED
+    vector.native.write_anew()
+    vector.native.features[:] = vector.native.context[:] = np.nan
+    vector.native.show(np.arange(2))
+    assert not vector.native.features.any()
+    assert not vector.native.context.any()
+    assert vector.native.counts.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("choices", [[0, 0, 0], [0], [0.5, 0.0], [[0, 0]], [True, False]])

@@ -134,6 +134,21 @@ def test_what_never_varied_among_what_does_has_an_interval():
     assert np.mean(inside) >= 0.95 - 2.0 * (0.95 * 0.05 / 200) ** 0.5  # it was 0.08
 
 
+def test_who_looked_well_known_after_two_replications_is_not_taken_to_be():
+    """It gets no others then, and its variance stays too small: 0.91 of the shortfalls held."""
+    inside, enough = [], []
+    for seed in range(300):
+        truth = np.array([0.0, 0.5])
+        found = ocba(NormalProblem(truth, 1.0, seed), evaluations=8, first=2, step=5)
+        place = found.row(found.best)
+        low, high = found.estimates.low[place, 0], found.estimates.high[place, 0]
+        inside.append(low <= truth[found.best] <= high)
+        enough.append(truth[found.best] - truth.min() <= found.shortfall)
+    least = 0.95 - 2.0 * (0.95 * 0.05 / 300) ** 0.5
+    assert np.mean(inside) >= least
+    assert np.mean(enough) >= least
+
+
 def test_where_nothing_varies_that_is_said():
     selection = monte_carlo(NormalProblem(np.arange(3.0), 0.0), replications=5)
     assert selection.alignment.probability == 1.0

@@ -13,14 +13,20 @@ import cloudarena
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.report.numbers import UNKNOWN
 from cloudarena.report.page import ECHARTS, render
-from cloudarena.report.pages.comparison import make_sheet
+from cloudarena.report.pages.comparison import make_sheet, ranked
 from cloudarena.report.reproduce import compare_again
+from cloudarena.report.spoken import spoken
 from cloudarena.report.terminal.comparison import difference_text, mean_text
 from cloudarena.report.timeline import MAX_POINTS, thin, time_charts
 
 
 def rendered(comparison):
     return render(make_sheet(comparison))
+
+
+def said(comparison):
+    """What a comparison says, as its page says it."""
+    return spoken(comparison.conclusion(), comparison.scenario.kind.metric)
 
 
 NASTY = "</script><img src=x onerror=alert(1)>&\"'<!--"
@@ -75,7 +81,7 @@ def page(comparison):
 
 
 def test_the_page_says_what_was_run_and_what_came_out(page, comparison):
-    assert comparison.conclusion() in page.text
+    assert said(comparison) in page.text
     assert comparison.scenario.name in page.text
     assert comparison.scenario.description in page.text
     assert cloudarena.__version__ in page.text
@@ -181,7 +187,7 @@ def test_special_characters_stay_text(made):
     assert page.dots("profit_usd")[0]["name"] == NASTY
     assert NASTY in page.text
     assert len([tag for tag, _ in page.elements if tag == "script"]) == 3
-    assert comparison.conclusion() in page.text
+    assert said(comparison) in page.text
 
 
 def test_one_replication_has_no_intervals(made):
@@ -239,7 +245,7 @@ def test_who_is_out_of_the_running_is_marked_and_never_starred(unequal):
         assert chart["rows"][0]["note"] == "out of the running"
     assert html.count("⊘ out of the running</span>") == 1
     assert "lazy leaves 100 % of VMs unserved and is out of the running" in page.text
-    assert unequal.conclusion() in page.text
+    assert said(unequal) in page.text
     assert "best-fit wins" in page.text
 
 
@@ -422,3 +428,16 @@ def test_limits_in_the_answer_are_said_in_words_with_units():
     assert "keeps 95th percentile of response times ≤ 100 s" in said
     assert "response_p95_s" not in said
     assert "response_p95_s <= 100" in found.conclusion()
+
+
+def test_where_nobody_keeps_the_limits_who_breaks_them_least_is_first():
+    changes = {"workload.vms": 1500, "machines[0].count": 20}
+    found = cloudarena.compare(
+        cloudarena.load("vm/azure-like-10k", changes), ["first-fit", "best-fit", "random"],
+        replications=3, by="cost_usd", where=["unserved_share<=0.001"], workers=1,
+    )  # fmt: skip
+    assert len(found.out_of_the_running) == 3
+    nearest = ranked(found)[0]
+    assert f"of those that break them least often, {nearest} costs" in found.conclusion()
+    cheapest = min(found.policies, key=lambda one: found.estimate(one, "cost_usd").mean)
+    assert (cheapest, ranked(found)[-1]) == ("random", "random")

@@ -165,7 +165,18 @@ def test_a_run_is_drawn_by_tier_and_beside_its_prediction():
     assert [one.name for one in alone["Fat VMs by tier"].series] == tiers
     assert alone["Fat VMs by tier"].has_legend
     names = [one.name for one in alone["Mean response time"].series]
-    assert names == ["response_mean_s", "response_predicted_s"]
+    assert names == ["Response mean", "Response predicted"]
     both = {c.title: c for c in time_charts(scenario, {"a": tables, "b": tables})}
     assert "Fat VMs by tier" not in both
     assert [one.name for one in both["Mean response time"].series] == ["a", "b"]
+
+
+def test_the_page_says_labels_where_people_read_and_identifiers_where_they_copy():
+    study = {"spec": "tiers/toy", "designs": {"policy": ["static", "step"]}}
+    names = ["cost_usd", "response_mean_s"]
+    tried = optimize(study, "monte-carlo", names, evaluations=8, workers=1)
+    sheet = make_sheet(tried)
+    read = " ".join([sheet.conclusion, *sheet.reasons, *sheet.notes])
+    assert "cost $" in read.replace("\N{NO-BREAK SPACE}", " ")
+    assert not [name for name in names if name in read]
+    assert "<code>cost_usd</code>" in dict(sheet.facts)["Objectives"]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cloudarena import simulate
+from cloudarena import load, simulate
 from cloudarena.report.trace_events import trace_events
 from cloudarena.scenarios import kinds
 
@@ -43,9 +43,32 @@ def test_the_command_writes_it(cloudarena, tmp_path):
     assert "ui.perfetto.dev" in out
     made = json.loads(file.read_text())
     assert any("of machine 0" in one["name"] for one in made["traceEvents"] if one["ph"] == "C")
-    code, _, err = cloudarena("run", "tiers/toy", "--trace", file)
+    code, _, err = cloudarena("run", "tiers/toy", "--set", "record=none", "--trace", file)
     assert code == 2
-    assert "--trace: tiers has no work that begins and ends" in err
+    assert "--trace: the run kept nothing over time" in err
     code, _, err = cloudarena("run", "vm/toy", "--record", "none", "--trace", file)
     assert code == 2
     assert "kept no table 'vms'" in err
+
+
+def test_what_has_no_slices_has_counters_by_tier():
+    result = simulate("tiers/toy")
+    events = json.loads(trace_events(result, kinds()["tiers"]))["traceEvents"]
+    assert {one["ph"] for one in events} == {"C"}
+    rows = result.tables["tiers"].to_pylist()
+    name = f"thin of tier {rows[0]['tier']}"
+    first = next(one for one in events if one["name"] == name)
+    assert first["ts"] == rows[0]["time_s"] * 1e6
+    assert first["args"] == {"thin": rows[0]["thin"]}
+    served = [one["args"]["served"] for one in events if one["name"] == "served"]
+    assert served[0] == result.tables["periods"]["served"][0].as_py()
+
+
+def test_counters_of_nodes_are_at_the_seconds_of_their_rows():
+    result = simulate(load("faas/toy", {"sample_s": 0.5}), record="full")
+    rows = result.tables["nodes_series"].to_pylist()
+    assert any(row["tick"] != row["time_s"] for row in rows)
+    events = json.loads(trace_events(result, kinds()["faas"]))["traceEvents"]
+    times = {one["ts"] / 1e6 for one in events if " of node " in one["name"]}
+    assert times
+    assert times <= {row["time_s"] for row in rows}

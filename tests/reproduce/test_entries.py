@@ -83,6 +83,25 @@ def test_rows_of_azure():
     assert [row.published for row in rows[:8:2]] == [9850, 10_000, 8011, 7917]
 
 
+@pytest.mark.parametrize(("spread", "verdict"), [(50, "differs"), (1, "agrees")])
+def test_who_allocates_more_is_said_by_the_whole_interval(monkeypatch, spread, verdict):
+    def counts(wanted, seeds):
+        more = {"random": 94.0, "best-fit": 0.0}
+        return {
+            row: np.array(
+                [[8000 + more[row[2]] + s, 7000] for s in (spread * sign, -spread * sign)]
+            )
+            for row in wanted
+            for sign in [1 if row[2] == "random" else -1]
+        }
+
+    monkeypatch.setattr(azure_rows, "run_rows", counts)
+    rows = {row.cell: row for row in azure_rows.rows_of({"10k": 2})}
+    row = rows["10k, 16 cores: random less best-fit"]
+    assert (row.ours, row.verdict) == (94.0, verdict)
+    assert rows["10k, 32 cores: random less best-fit"].verdict == "differs"
+
+
 def test_a_log_has_a_row_for_each_published_figure(monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
     submit = np.cumsum(rng.integers(1, 400, 200))
@@ -106,7 +125,7 @@ def test_a_log_has_a_row_for_each_published_figure(monkeypatch, tmp_path):
 
 
 def test_order_of_the_heuristics():
-    rows = braun.class_rows("consistent-high-high", (*braun.LIST, "ga"), 2)
+    rows = braun.class_rows("consistent-high-high", (*braun.LIST, "ga"), 3)
     assert verdicts(rows) == {"agrees", "ours only"}
 
 

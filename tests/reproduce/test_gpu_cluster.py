@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
+from cloudarena.engine import gpu_scores
 from cloudarena.engine.gpu_scores import KINDS, Nodes, Pods, Rule, Typical, fragment
 from cloudarena.engine.gpu_tuned import FEATURES, tuned_score
 from cloudarena.reproduce import entry_of, fgd
@@ -50,6 +51,18 @@ def place(nodes, pods, arrivals, rule, typical=None):
     typical = typical or typical_of((1000, 1, 500, ANY, 1.0))
     rng = np.random.default_rng(0)
     return place_all(nodes, pods, typical, column(*arrivals), int(rule), False, NO_WEIGHTS, rng)
+
+
+def test_typical_are_the_most_frequent_until_they_are_95_percent():
+    """Of those that are equally frequent the largest are taken, as FGD's program does."""
+    pods = pods_of((1000, 1, 500, ANY), (2000, 1, 300, ANY), (2000, 1, 400, ANY), (500, 0, 0, ANY))
+    listed = np.repeat([0, 1, 2, 3], [90, 3, 3, 4])
+    typical = gpu_scores.typical_of(pods, listed)
+    assert list(zip(typical.cpu, typical.gpus, typical.milli, strict=True)) == [
+        (1000, 1, 500), (500, 0, 0), (2000, 1, 400)
+    ]  # fmt: skip
+    assert typical.share == pytest.approx(np.array([90, 4, 3]) / 97)
+    assert len(gpu_scores.typical_of(pods, np.repeat([0, 3], [95, 5])).cpu) == 1
 
 
 def test_shares_are_of_one_device():

@@ -86,6 +86,25 @@ def test_a_policy_of_decisions_cannot_change_what_it_is_shown(tmp_path, spec, ho
         cloudarena.simulate(spec, f"{path}:mine")
 
 
+def test_a_policy_that_is_started_cannot_change_the_scenario() -> None:
+    """Not its prices, for example: neither of its own run nor of those of others after it."""
+    keys = {"duration_s": 20, "prices.device_hour_usd": {"nuc": 2.0}}
+    scenario = cloudarena.load("faas/toy", keys)
+
+    class Cheap:
+        def start(self, scenario, seed) -> None:
+            scenario.prices.device_hour_usd.clear()
+            vars(scenario.prices)["kwh_usd"] = 0.0
+            scenario.devices.types.clear()
+
+        def __call__(self, decision):
+            return decision.suggested if decision.kind == "scale" else int(decision.valid.argmax())
+
+    before = cloudarena.simulate(scenario).metrics["cost_usd"]
+    assert cloudarena.simulate(scenario, Cheap()).metrics["cost_usd"] >= 0.9 * before > 0.0
+    assert cloudarena.simulate(scenario).metrics["cost_usd"] == before
+
+
 def test_the_kernel_looks_at_what_is_free_and_not_at_marks() -> None:
     """Even if somebody gets at the marks, a machine takes no more than it has."""
     run = cloudarena.load("vm/toy", {"decide_when_full": True}).start(0)

@@ -32,7 +32,7 @@ MANY = 100_000
 
 
 def arrow_column(values: Any, mask: Any = None) -> pa.Array:
-    """The same as ``pa.array``, of an array of numbers or truth values, or of texts.
+    """Makes what ``pa.array`` does of an array of numbers or truth values, or of texts.
 
     Args:
         values: a NumPy array, which is not copied; or texts, of which some may be None.
@@ -52,14 +52,14 @@ def arrow_column(values: Any, mask: Any = None) -> pa.Array:
 
 
 def arrow_table(columns: Mapping[str, Any]) -> pa.Table:
-    """The same as ``pa.table``, of Arrow's columns and of what ``arrow_column`` takes."""
+    """Makes what ``pa.table`` does of Arrow's columns and of what ``arrow_column`` takes."""
     kinds = (pa.Array, pa.ChunkedArray)
     made = [one if isinstance(one, kinds) else arrow_column(one) for one in columns.values()]
     return pa.Table.from_arrays(made, names=list(columns))
 
 
 def read_numbers(column: pa.Array | pa.ChunkedArray) -> Any:
-    """The same as ``to_numpy``, of a column of numbers that are all there."""
+    """Reads as ``to_numpy`` does, from a column of numbers that are all there."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return np.from_dlpack(whole)
 

@@ -6,6 +6,8 @@ import bz2
 import gzip
 import json
 import lzma
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +21,26 @@ PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\
 
 def read_bytes(path: Path) -> bytes:
     """All of a file, unpacked."""
+    with opened(path) as file:
+        data: bytes = file.read()
+    return data
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """A file whose bytes are read, unpacked, piece by piece."""
     if path.is_dir():
         raise TraceError(f"{path}: is a folder: a file is needed")
     if not path.exists():
         raise TraceError(f"{path}: does not exist")
     try:
-        with _opened(path) as file:
-            data: bytes = file.read()
-            return data
+        with _unpacking(path) as file:
+            yield file
     except (*UNREADABLE, lzma.LZMAError) as error:
         raise TraceError(f"{path}: cannot be read: {error}") from None
 
 
-def _opened(path: Path) -> Any:
+def _unpacking(path: Path) -> Any:
     """A file that unpacks what is read, if it is named or begins as a packed one."""
     with path.open("rb") as file:
         begin = file.read(5)

@@ -12,10 +12,24 @@ from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
+_is_worker = False
+
+
+def hears_signals() -> bool:
+    """Whether an exception of a signal may come up in this process.
+
+    In a worker none does: it does not hear Ctrl-C, and SIGTERM ends it. What is left is the alarm
+    that ends a run which takes too long.
+    """
+    return not _is_worker or signal.getitimer(signal.ITIMER_REAL)[0] > 0.0
+
 
 def begin_worker() -> None:
     """Makes a worker end with its parent, even when both are killed or compiled code runs."""
+    global _is_worker
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Where signals cannot be blocked or set as alarms (Windows), a worker is as any process.
+    _is_worker = hasattr(signal, "pthread_sigmask") and hasattr(signal, "setitimer")
     if sys.platform == "linux":
         import ctypes
 

@@ -43,12 +43,12 @@ def run(workload: dict[str, Any]) -> dict[str, Any]:
         for node in range(kind["numa_nodes"]["count"])
     ]
     # It takes templates from DAX files only, but looks at nothing but these attributes.
-    templates = [
+    templates: list[Any] = [
         SimpleNamespace(**{**template, "edges": [tuple(edge) for edge in template["edges"]]})
         for template in workload["templates"]
     ]
     random.seed(workload["seed"])  # it draws templates from the global random numbers
-    env = RawEnv(workload["arrivals"], templates, ClusterConfig(**cluster))
+    env: Any = RawEnv(workload["arrivals"], templates, ClusterConfig(**cluster))
     env.reset()
     logs: list[Any] = []
     slices: list[float] = []

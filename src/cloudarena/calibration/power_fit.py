@@ -267,7 +267,15 @@ def _left_of(column: Floats, others: Floats) -> float:
 
 def _bounded(fit: Fit) -> list[str]:
     """Warnings about coefficients that would be negative were that allowed."""
-    return [
+    ends = np.zeros((2, 1 + len(fit.keys)))
+    ends[1, 0] = 1.0
+    idle, busy = fit.predict(ends)
+    found = []
+    if idle <= 0.0:
+        found.append("idle_w is 0: without the bound it would be negative, so watts are too low")
+    if busy <= idle * (1 + 1e-9):
+        found.append("power does not rise with cpu: look whether its column is that of these watts")
+    return found + [
         f"{key} is 0: without the bound it would be negative, so its column tells nothing of power"
         for key, value in zip(fit.keys, fit.others, strict=True)
         if value == 0.0

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cloudarena.cli import complete
 from cloudarena.cli.options import (
     Cluster,
     ExecutorName,
@@ -31,7 +32,9 @@ def compare(
     policies: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B", help="Which policies; all built-in ones that are fast by default."
+            metavar="A,B",
+            help="Which policies; all built-in ones that are fast by default.",
+            autocompletion=complete.policies,
         ),
     ] = None,
     replications: Annotated[int, typer.Option(help="Runs of each policy.")] = 10,
@@ -55,16 +58,28 @@ def compare(
         ),
     ] = 0.0,
     by: Annotated[
-        str | None, typer.Option(metavar="METRIC", help="Ranks by this metric, as in cost_usd.")
+        str | None,
+        typer.Option(
+            metavar="METRIC",
+            help="Ranks by this metric, as in cost_usd.",
+            autocompletion=complete.metric,
+        ),
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LIMIT", help="What every replication must keep, as in 'response_p95_s<=0.5'."
+            metavar="LIMIT",
+            help="What every replication must keep, as in 'response_p95_s<=0.5'.",
+            autocompletion=complete.metric,
         ),
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(metavar="POLICY", help="Compares the others with this one.")
+        str | None,
+        typer.Option(
+            metavar="POLICY",
+            help="Compares the others with this one.",
+            autocompletion=complete.policy,
+        ),
     ] = None,
     over: Annotated[
         str | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cloudarena.cli import complete
 from cloudarena.cli.options import Json, print_json, stderr, stdout
 
 if TYPE_CHECKING:
@@ -19,10 +20,17 @@ def import_command(
         list[Path] | None, typer.Argument(metavar="FILE...", help="What another tool exported.")
     ] = None,
     kind: Annotated[
-        str | None, typer.Option(help="What is made of it: vm, jobs, tiers, faas or carbon.")
+        str | None,
+        typer.Option(
+            help="What is made of it: vm, jobs, tiers, faas or carbon.",
+            autocompletion=complete.import_kinds,
+        ),
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(help="The tool that wrote it; --presets lists them.")
+        str | None,
+        typer.Option(
+            help="The tool that wrote it; --presets lists them.", autocompletion=complete.presets
+        ),
     ] = None,
     mapping: Annotated[
         str,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cloudarena.cli import complete
 from cloudarena.cli.options import Json, Out, Seed, Workers, print_json, stderr, stdout
 
 if TYPE_CHECKING:
@@ -27,7 +28,12 @@ def map_command(
         typer.Argument(metavar="ETC", help="A CSV file: tasks x machines, in seconds."),
     ] = None,
     heuristic: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Which heuristics; all by default.")
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Which heuristics; all by default.",
+            autocompletion=complete.heuristics,
+        ),
     ] = None,
     etc_class: Annotated[
         str | None,

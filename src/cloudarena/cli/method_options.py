@@ -32,8 +32,17 @@ class OptimizeCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the command line, with the options of the methods."""
-        self.list_methods(_asked(args) if {"-h", "--help"} & set(args) else "")
+        if ctx.resilient_parsing:  # a shell completes: no methods, whose import takes half a second
+            ctx.ignore_unknown_options = True
+        else:
+            self.list_methods(_asked(args) if {"-h", "--help"} & set(args) else "")
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """What a shell completes; options of methods too."""
+        if incomplete.startswith("-"):
+            self.list_methods()
+        return super().shell_complete(ctx, incomplete)
 
     def list_methods(self, name: str = "") -> None:
         """Gives the command the options of a method, or else of all, and lists them in its help."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cloudarena.cli import complete
 from cloudarena.cli.method_options import OptimizeCommand
 from cloudarena.cli.options import (
     Cluster,
@@ -39,10 +40,20 @@ def optimize(
     ctx: typer.Context,
     spec: Spec,
     method: Annotated[
-        str, typer.Option(metavar="M", help="How; --method M --help shows its options.")
+        str,
+        typer.Option(
+            metavar="M",
+            help="How; --method M --help shows its options.",
+            autocompletion=complete.method,
+        ),
     ] = "auto",
     objectives: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Metrics, the most important first.")
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Metrics, the most important first.",
+            autocompletion=complete.metrics,
+        ),
     ] = None,
     evaluations: Annotated[
         int | None, typer.Option(help="Runs in all.", show_default="20 for each design")
@@ -50,10 +61,19 @@ def optimize(
     confidence: Annotated[float, typer.Option(help="The probability to reach.")] = 0.95,
     where: Annotated[
         list[str] | None,
-        typer.Option(metavar="LIMIT", help="What a metric must keep, such as 'cost_usd <= 7'."),
+        typer.Option(
+            metavar="LIMIT",
+            help="What a metric must keep, such as 'cost_usd <= 7'.",
+            autocompletion=complete.metric,
+        ),
     ] = None,
     compare: Annotated[
-        str | None, typer.Option(metavar="M,M", help="Further methods, with as many evaluations.")
+        str | None,
+        typer.Option(
+            metavar="M,M",
+            help="Further methods, with as many evaluations.",
+            autocompletion=complete.methods,
+        ),
     ] = None,
     macro_replications: Annotated[
         int, typer.Option(metavar="N", help="Plays all methods N times: progress curves, areas.")

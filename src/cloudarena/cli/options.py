@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cloudarena.cli import complete
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Executor
@@ -19,19 +21,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def _complete_spec(incomplete: str) -> list[str]:
-    """Names of the catalogue that begin so; shells complete files themselves if there is none."""
-    from cloudarena import catalogue
-
-    return [name for name in catalogue.descriptions() if name.startswith(incomplete)]
-
-
 Spec = Annotated[
     str,
     typer.Argument(
         metavar="SPEC",
         help="A name of the catalogue, or a YAML file.",
-        autocompletion=_complete_spec,
+        autocompletion=complete.specs,
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Decides everything that is random.")]

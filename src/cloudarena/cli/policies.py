@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from cloudarena.cli.options import Json, print_json, stdout
+from cloudarena.cli.spec import Kind
 
 
 def policies(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="A kind of scenario, such as vm.")],
+    kind: Kind,
     as_json: Json = False,
 ) -> None:
     """The policies of a kind of scenario, with a line each.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloudarena.base.errors import SpecError
+from cloudarena.cli import complete
 from cloudarena.cli.options import Json, Out, Overrides, Seed, Spec, print_json, stdout
 from cloudarena.cli.usage import Group
 
@@ -80,7 +81,12 @@ def fit(
 def bound(
     spec: Spec,
     policies: Annotated[
-        str, typer.Option(metavar="A,B", help="Policies; those that compare takes by default.")
+        str,
+        typer.Option(
+            metavar="A,B",
+            help="Policies; those that compare takes by default.",
+            autocompletion=complete.policies,
+        ),
     ] = "",
     overrides: Overrides = None,
     seed: Seed = 0,

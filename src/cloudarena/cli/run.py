@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cloudarena.cli import complete
 from cloudarena.cli.options import (
     Json,
     Metrics,
@@ -31,13 +32,21 @@ def run(
     spec: Spec,
     policy: Annotated[
         str | None,
-        typer.Option(metavar="P", help="A name, replay:FILE, learned:FOLDER, or FILE.py:FUNCTION."),
+        typer.Option(
+            metavar="P",
+            help="A name, replay:FILE, learned:FOLDER, or FILE.py:FUNCTION.",
+            autocompletion=complete.policy,
+        ),
     ] = None,
     seed: Seed = 0,
     overrides: Overrides = None,
     metrics: Metrics = None,
     record: Annotated[
-        str | None, typer.Option(help="none, summary or full; as the spec says by default.")
+        str | None,
+        typer.Option(
+            help="none, summary or full; as the spec says by default.",
+            autocompletion=complete.words("none", "summary", "full"),
+        ),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Prints which features decide, of a learned policy.")
@@ -72,9 +81,7 @@ def run(
     scenario = load(spec, changes).measuring(*own_metrics(metrics))
     if trace is not None:
         from cloudarena.base.files import check_writable
-        from cloudarena.report.trace_events import slices_of
 
-        slices_of(scenario.kind)
         check_writable(trace.parent)
     found = _explained(scenario, policy, seed) if explain else None
     result = simulate(scenario, policy, seed)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cloudarena.cli import complete
 from cloudarena.cli.options import (
     Json,
     Out,
@@ -30,12 +31,18 @@ def size(
     where: Annotated[
         list[str],
         typer.Option(
-            metavar="LIMIT", help="What every replication must keep, as in 'wait_p95_s<=600'."
+            metavar="LIMIT",
+            help="What every replication must keep, as in 'wait_p95_s<=600'.",
+            autocompletion=complete.metric,
         ),
     ],
     policy: Annotated[
         str | None,
-        typer.Option(metavar="P", help="Under which policy; that of the spec by default."),
+        typer.Option(
+            metavar="P",
+            help="Under which policy; that of the spec by default.",
+            autocompletion=complete.policy,
+        ),
     ] = None,
     machines: Annotated[
         str | None,

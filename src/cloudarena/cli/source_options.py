@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from cloudarena.base.errors import CloudarenaError, SpecError, explain
+from cloudarena.cli import complete
 from cloudarena.cli.options import Json, Seed, TraceFolder, print_json, stderr, stdout
 from cloudarena.contract.kind import Kind
 from cloudarena.contract.source import Scan, Source
@@ -143,7 +144,11 @@ def _setting_parameters(fields: type[Source]) -> Iterator[inspect.Parameter]:
 
 
 def _kind_option(kinds: Sequence[str]) -> Any:
-    return typer.Option("--kind", help=f"What is made of it: {', '.join(kinds)}.")
+    return typer.Option(
+        "--kind",
+        help=f"What is made of it: {', '.join(kinds)}.",
+        autocompletion=complete.words(*kinds),
+    )
 
 
 def _parameter(

@@ -6,9 +6,17 @@ from typing import Annotated
 
 import typer
 
+from cloudarena.cli import complete
 from cloudarena.cli.options import print_json
 
-Kind = Annotated[str, typer.Argument(metavar="KIND", help="A kind of scenario, such as vm.")]
+Kind = Annotated[
+    str,
+    typer.Argument(
+        metavar="KIND",
+        help="A kind of scenario, such as vm.",
+        autocompletion=complete.kind_names,
+    ),
+]
 
 
 def spec(kind: Kind) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from cloudarena.base.errors import CloudarenaError, TraceError
+from cloudarena.cli import complete
 from cloudarena.cli.commands import Build, Commands
 from cloudarena.cli.options import NOT_IN_FILE, Json, Overrides, Seed, print_json, stdout
 from cloudarena.cli.usage import Group
@@ -171,7 +172,11 @@ def describe(
         ),
     ] = None,
     kind: Annotated[
-        str | None, typer.Option(help="The kind, where several have a format of that name.")
+        str | None,
+        typer.Option(
+            help="The kind, where several have a format of that name.",
+            autocompletion=complete.kind_names,
+        ),
     ] = None,
     vmtable: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A table of VMs, with --readings.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cloudarena.cli import complete
 from cloudarena.cli.options import (
     Cluster,
     ExecutorName,
@@ -36,12 +37,18 @@ if TYPE_CHECKING:
 def train(
     spec: Spec,
     algorithm: Annotated[
-        str, typer.Option(help="cross-entropy, ppo, reinforce or imitate.")
+        str,
+        typer.Option(
+            help="cross-entropy, ppo, reinforce or imitate.",
+            autocompletion=complete.words("cross-entropy", "ppo", "reinforce", "imitate"),
+        ),
     ] = "cross-entropy",
     reward: Annotated[
         str | None,
         typer.Option(
-            metavar="M", help="The metric to earn, or several with weights, as in a=1,b=20."
+            metavar="M",
+            help="The metric to earn, or several with weights, as in a=1,b=20.",
+            autocompletion=complete.metrics,
         ),
     ] = None,
     steps: Annotated[
@@ -69,7 +76,11 @@ def train(
     activation: Annotated[str, typer.Option(help="Of hidden layers: tanh or relu.")] = "tanh",
     imitate: Annotated[
         str | None,
-        typer.Option(metavar="P", help="A policy that is learned by imitation at first."),
+        typer.Option(
+            metavar="P",
+            help="A policy that is learned by imitation at first.",
+            autocompletion=complete.policy,
+        ),
     ] = None,
     curriculum: Annotated[
         str | None,

@@ -6,13 +6,19 @@ from typing import Annotated
 
 import typer
 
+from cloudarena.cli import complete
 from cloudarena.cli.options import Json, print_json, stderr, stdout
 
 
 def warm(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="KIND", help="Kinds of scenario.", show_default="all"),
+        typer.Argument(
+            metavar="KIND",
+            help="Kinds of scenario.",
+            show_default="all",
+            autocompletion=complete.kind_names,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -159,7 +159,7 @@ def metric(
 
     def make(function: Callable[[Any], float]) -> Metric:
         name = function.__name__
-        suffix = next((end for end in UNITS if name.endswith(end)), "")
+        suffix = _suffix(name)
         found = UNITS.get(suffix, "") if unit is None else unit
         words = label or _label(name.removesuffix(suffix), found)
         description = " ".join((function.__doc__ or "").split())
@@ -168,6 +168,17 @@ def metric(
         )
 
     return make
+
+
+def label_of_column(name: str, has_unit: bool = True) -> str:
+    """What people call a column of a table, such as ``Idle, W``."""
+    suffix = _suffix(name)
+    return _label(name.removesuffix(suffix), UNITS.get(suffix, "") if has_unit else "")
+
+
+def _suffix(name: str) -> str:
+    """The end of a name that stands for a unit."""
+    return next((end for end in UNITS if name.endswith(end)), "")
 
 
 def _label(words: str, unit: str) -> str:

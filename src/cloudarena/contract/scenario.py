@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from abc import abstractmethod
 from collections.abc import Mapping
+from copy import deepcopy
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -123,6 +124,13 @@ class Scenario(Spec):
         """The scenario with metrics of a user's besides those of its kind."""
         copy = self.model_copy()
         copy.__dict__["kind"] = self.kind.measuring(*metrics)
+        return copy
+
+    def apart(self) -> Self:
+        """The scenario with parts of its own: who writes to them changes no run."""
+        copy = self.model_copy()
+        for name in type(self).model_fields:
+            copy.__dict__[name] = deepcopy(getattr(self, name))
         return copy
 
     def like(self, other: Scenario) -> Self:

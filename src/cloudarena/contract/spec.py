@@ -54,6 +54,21 @@ class Spec(BaseModel):
         return data
 
 
+def or_also(schema: dict[str, Any], *path: str, **other: Any) -> None:
+    """Adds a form to a JSON schema, as where a validator takes a word for a mapping.
+
+    Args:
+        schema: the schema of a model, as ``json_schema_extra`` has it; it is changed.
+        path: the keys that lead to the part; none is the model itself.
+        other: the further form, such as ``type="string"``.
+    """
+    for key in path:
+        schema = schema[key]
+    first = dict(schema)
+    schema.clear()
+    schema |= {"anyOf": [first, other]}
+
+
 @cache
 def union_tags(model: type[BaseModel]) -> tuple[str, ...]:
     """The tags of all tagged unions within a model, which error messages leave out of paths."""

@@ -61,7 +61,17 @@ def _key(key: str, info: FieldInfo, value: Any, indent: str) -> Iterator[str]:
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json", exclude_defaults=True)
         value = value if value or not found else {}
-    if isinstance(value, Mapping) and found:
+    entries = _entries(info.annotation)
+    if isinstance(value, Mapping) and entries and not value:
+        keys = ", ".join(one.alias or name for name, one in entries[0].model_fields.items())
+        yield from _comment(f"By name: NAME: {{{keys}}}", indent)
+        yield f"{indent}{key}: {{}}"
+    elif isinstance(value, Mapping) and entries:
+        yield f"{indent}{key}:"
+        for name, entry in value.items():
+            yield f"{indent}{INDENT}{_inline(name)}:"
+            yield from _lines(_chosen(entries, entry), entry, indent + INDENT * 2)
+    elif isinstance(value, Mapping) and found:
         yield f"{indent}{key}:"
         yield from _lines(_chosen(found, value), value, indent + INDENT)
     elif isinstance(value, (list, tuple)) and found and value:
@@ -115,6 +125,13 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield annotation
     for part in get_args(annotation):
         yield from _models(part)
+
+
+def _entries(annotation: Any) -> list[type[BaseModel]]:
+    """The models of the values of a mapping by names; none if an annotation is no such mapping."""
+    parts = [annotation, *get_args(annotation)]
+    tables = [part for part in parts if get_origin(part) in (dict, Mapping)]
+    return [model for table in tables for model in _models(get_args(table)[1])]
 
 
 def _allowed(info: FieldInfo) -> str:

@@ -7,7 +7,8 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import typeinfer
+from numba.core import typeinfer, types
+from numba.core.typing.templates import infer_global
 from numba.extending import register_jitable
 from numba.np import linalg
 
@@ -106,6 +107,22 @@ def jitable(function: Callable[..., Any]) -> Any:
     of arrays, which the call of a compiled function begins with, takes longer than to interpret it.
     """
     return register_jitable(**NO_REFERENCE_COUNTS, **AS_PART)(function)
+
+
+def jitable_shared(function: Callable[..., Any]) -> Any:
+    """Does what ``jitable`` does, and takes NamedTuples of arrays by reference, as all parts do.
+
+    It is for functions that hand large ones to each other. A ``jitable`` takes them by value, and
+    its caller copies them at each call that the compiler does not inline.
+    """
+    part = make_part(function, **NO_REFERENCE_COUNTS)
+    infer_global(function, types.Dispatcher(part))
+    _SHARED.append(part)
+    return function
+
+
+_SHARED: list[Any] = []
+"""Keeps what stands for functions in compiled code, of which Numba keeps weak references."""
 
 
 def jitable_counted(function: Callable[..., Any]) -> Any:

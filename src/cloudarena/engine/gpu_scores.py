@@ -23,8 +23,8 @@ LARGEST_CPU, LARGEST_GPU = 128_000.0, 8_000.0
 KINDS = 10
 """Kinds of pods, by which GPUs are clustered: none, a share, one GPU, two, and so on."""
 NO_ROOM = -1e9
-TYPICAL, STEP = 0.95, 10
-"""The share of pods that typical requests are to cover, and by how many requests it is tried."""
+TYPICAL = 0.95
+"""The share of pods that typical requests are to cover."""
 DIGITS = 9
 """The digits of an exact score: what is further right is the rounding of sums, and would decide
 ties."""
@@ -227,12 +227,15 @@ def score_of(
 
 
 def typical_of(pods: Pods, listed: Ints) -> Typical:
-    """The most frequent requests, ten by ten until they are 95 % of all; memory does not count."""
-    columns = np.column_stack([pods.cpu, pods.gpus, pods.milli, pods.models])[listed]
+    """The most frequent requests, until they are 95 % of all; memory does not count.
+
+    Of those that are equally frequent the largest come first: by cpu, then by the share of a GPU,
+    by the number of GPUs, and by the models.
+    """
+    columns = np.column_stack([pods.cpu, pods.milli, pods.gpus, pods.models])[listed]
     requests, counts = np.unique(columns, axis=0, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
+    order = np.lexsort((-np.arange(len(counts)), -counts))
     share = counts[order] / counts.sum()
-    needed = int(np.searchsorted(np.cumsum(share), TYPICAL)) + 1
-    kept = order[: -(-needed // STEP) * STEP]
-    cpu, gpus, milli, models = (np.ascontiguousarray(column) for column in requests[kept].T)
+    kept = order[: int(np.searchsorted(np.cumsum(share), TYPICAL)) + 1]
+    cpu, milli, gpus, models = (np.ascontiguousarray(column) for column in requests[kept].T)
     return Typical(cpu, gpus, milli, models, counts[kept] / counts[kept].sum())

@@ -5,6 +5,10 @@ is in compiled code, no signal has an effect. So what may take long runs in a th
 which lets others run, and the main thread waits. A signal's exception comes up there at once; the
 compiled code is asked to stop, and left to itself if it does not: a policy that loops for ever
 hears nothing.
+
+A thread for each run costs worker processes more than its making: where each has a core, the system
+begins the thread on the core of another one, and it waits there while its own core is idle. They
+hear no signals, so there compiled code runs in the main thread.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.base.names import KERNEL_THREAD
+from cloudarena.base.worker_process import hears_signals
 
 PATIENCE_S = 0.5
 """How long compiled code that was asked to stop is waited for."""
@@ -57,6 +62,8 @@ def run_interruptibly(call: Callable[[], Any], stop: NDArray[np.int64] | None = 
         stop: is set when a signal's exception interrupts the wait; the call should then come back
             soon. ``Interrupted`` has that exception as its cause.
     """
+    if not hears_signals():
+        return call()
     done, outcome = threading.Event(), _Outcome()
 
     def run() -> None:

@@ -19,9 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.engine.compiled import jit_call, jit_inline, jit_uncounted
+from cloudarena.engine.prefetch import FEW, prefetch, prefetch_at
 from cloudarena.engine.segment_tree import LOWEST, make_segment_tree, update_above
 
 BLOCK = 64
+ENTRIES_PER_LINE = 8
+"""Members of a block that lie in one line of a cache."""
+ASKED_EVERY = 4
+"""The key of each so many-th member is asked for before a search by halves."""
 FEWEST = BLOCK // 2
 """Two blocks next to each other have more entries together than this, or they become one."""
 PLAIN, ORDERED = range(2)
@@ -159,6 +164,28 @@ def _has_all(amounts: NDArray[np.int64], row: int, wanted: NDArray[np.int64]) ->
 def enough(index: OrderedRooms, entry: int, c: int, first: int, second: int) -> bool:
     """Whether an entry has so much of amounts c and c + 1."""
     return index.rooms[entry, c] >= first and index.rooms[entry, c + 1] >= second
+
+
+@jit_inline
+def ask_for_entry(index: OrderedRooms, entry: int) -> None:
+    """Asks the memory for what an entry has."""
+    if index.mode[0] == PLAIN:
+        prefetch(index.nodes, len(index.nodes) // 2 + entry)
+    else:
+        prefetch(index.keys, entry)
+        prefetch(index.rooms, entry)
+        prefetch(index.block_of, entry)
+
+
+@jit_inline
+def ask_for_block(index: OrderedRooms, entry: int) -> None:
+    """Asks the memory for the block of an entry, which is read when its key changes."""
+    if index.mode[0] != PLAIN:
+        block = index.block_of[entry]
+        prefetch(index.sizes, block)
+        prefetch(index.place, block)
+        for line in range(0, BLOCK, ENTRIES_PER_LINE):
+            prefetch_at(index.members, block, line)
 
 
 @jit_inline
@@ -334,6 +361,9 @@ def _insert(index: OrderedRooms, entry: int) -> None:
         place = _place_of(index, first, second, entry)
     block = index.order[place]
     low, high = 0, index.sizes[block]
+    if len(index.keys) > FEW:
+        for k in range(0, high, ASKED_EVERY):
+            prefetch(index.keys, index.members[block, k])
     while low < high:  # by halves: each key that is looked at is a miss of the cache
         middle = (low + high) // 2
         if _precedes(index, first, second, entry, index.members[block, middle]):

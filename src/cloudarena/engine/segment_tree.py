@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import jit, jit_uncounted
+from cloudarena.engine.compiled import jit, jit_inline, jit_uncounted
 
 LOWEST = -(1 << 62)
 """A value below all that is asked for: that of an empty entry."""
+FEW = 8
+"""Entries that are looked at one after the other, since they are so few."""
 
 
 class SegmentTree(NamedTuple):
@@ -115,6 +117,22 @@ def first_value_at_least(tree: SegmentTree, wanted: int) -> int:
     return node - leaves
 
 
+@jit_inline
+def is_enough(nodes: NDArray[np.int64], node: int, wanted: NDArray[np.int64], sign: int) -> bool:
+    """Whether every component of a node is at least sign * wanted."""
+    if nodes.shape[1] == 4:  # as machines have it; a loop of unknown length takes longer
+        return (
+            (nodes[node, 0] >= sign * wanted[0])
+            & (nodes[node, 1] >= sign * wanted[1])
+            & (nodes[node, 2] >= sign * wanted[2])
+            & (nodes[node, 3] >= sign * wanted[3])
+        )
+    enough = True
+    for c in range(nodes.shape[1]):
+        enough &= nodes[node, c] >= sign * wanted[c]
+    return enough
+
+
 @jit_uncounted
 def first_at_least(tree: SegmentTree, wanted: NDArray[np.int64], sign: int, start: int) -> int:
     """The first entry, from ``start`` on, with every component at least sign * wanted; or -1."""
@@ -122,12 +140,14 @@ def first_at_least(tree: SegmentTree, wanted: NDArray[np.int64], sign: int, star
     leaves = len(nodes) // 2
     if start >= leaves:
         return -1
+    if leaves <= FEW:
+        for leaf in range(start, leaves):
+            if is_enough(nodes, leaves + leaf, wanted, sign):
+                return leaf
+        return -1
     node = 1 if start == 0 else leaves + start
     while True:
-        enough = True
-        for c in range(nodes.shape[1]):
-            enough &= nodes[node, c] >= sign * wanted[c]
-        if enough:
+        if is_enough(nodes, node, wanted, sign):
             if node >= leaves:
                 return node - leaves
             node *= 2

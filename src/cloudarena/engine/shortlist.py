@@ -35,19 +35,22 @@ def keep(actions: NDArray[np.int64], count: int, number: int, kept: Any) -> None
 def sort_rows(actions: NDArray[np.int64], count: int) -> None:
     """Brings the first rows into rising order of their first number, then of their second."""
     columns = actions.shape[1]
+    second = 1 if columns > 1 else 0
     for k in range(1, count):
-        place = k
-        while place > 0:
-            before, after = actions[place - 1, 0], actions[place, 0]
-            if before < after or (
-                before == after and (columns == 1 or actions[place - 1, 1] <= actions[place, 1])
-            ):
-                break
-            for c in range(columns):
-                swapped = actions[place - 1, c]
-                actions[place - 1, c] = actions[place, c]
-                actions[place, c] = swapped
+        first_number, second_number, place = actions[k, 0], actions[k, second], k
+        while place > 0 and (
+            actions[place - 1, 0] > first_number
+            or (
+                actions[place - 1, 0] == first_number and actions[place - 1, second] > second_number
+            )
+        ):
             place -= 1
+        if place < k:
+            for c in range(columns):
+                number = actions[k, c]
+                for row in range(k, place, -1):
+                    actions[row, c] = actions[row - 1, c]
+                actions[place, c] = number
 
 
 @jitable

@@ -104,3 +104,9 @@ def take_next(wheel: TimingWheel, now: int) -> int:
         if wheel.near[place, 0] == NONE:
             wheel.near[place, 1] = NONE
     return event
+
+
+@jit_inline_entry
+def first_of(wheel: TimingWheel, now: int) -> int:
+    """The next event of a tick, which stays; NONE if there is no more."""
+    return wheel.near[now & (EPOCH - 1), 0]

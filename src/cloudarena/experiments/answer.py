@@ -58,6 +58,11 @@ def answer(comparison: Comparison, metric: Metric) -> list[str]:
     return [*sentences, *broken]
 
 
+def times_broken(comparison: Comparison, policy: str) -> int:
+    """How often a policy breaks limits, over all replications."""
+    return sum(int((~comparison.kept(policy, one)).sum()) for one in comparison.limits)
+
+
 def _nearest(comparison: Comparison, metric: Metric) -> str:
     """What the policy costs that breaks limits least often, where all break them.
 
@@ -66,8 +71,8 @@ def _nearest(comparison: Comparison, metric: Metric) -> str:
     sign = -1.0 if metric.better == "higher" else 1.0
 
     def place(policy: str) -> tuple[int, float]:
-        broken = sum(int((~comparison.kept(policy, one)).sum()) for one in comparison.limits)
-        return broken, sign * comparison.estimate(policy, metric.name).mean
+        mean = comparison.estimate(policy, metric.name).mean
+        return times_broken(comparison, policy), sign * mean
 
     known = [one for one in comparison.policies if comparison.counted(one, metric.name)]
     if not known:
@@ -130,11 +135,12 @@ def _against(comparison: Comparison, metric: Metric, best: str, baseline: str) -
     verdict = comparison.verdict(best, metric, baseline)
     is_fixed = comparison.is_fixed(best) and comparison.is_fixed(baseline)
     if difference.mean == 0:
-        return (
-            f", as {baseline} does on this one trace"
-            if is_fixed
-            else f", no difference from {baseline}"
-        )
+        if is_fixed:
+            return f", as {baseline} does on this one trace"
+        if verdict == "not told apart":
+            span = _interval(comparison, metric, difference)
+            return f", on average as {baseline} [{span}], which may be chance"
+        return f", no difference from {baseline}"
     way = "less" if difference.mean < 0 else "more"
     amount = _amount(comparison, metric, abs(difference.mean))
     share = abs(difference.mean / level) if level else math.nan

@@ -31,7 +31,15 @@ from cloudarena.base.statistics import (
 from cloudarena.contract import Metric, Saved, Scenario, TradeOff, scenario_from_yaml
 from cloudarena.contract.own_metrics import described, restored
 from cloudarena.experiments.limits import is_upper, kept
-from cloudarena.experiments.pairs import Decisive, Family, Pair, is_fixed, make_family
+from cloudarena.experiments.pairs import (
+    RISK,
+    Decisive,
+    Family,
+    Pair,
+    is_fixed,
+    is_small,
+    make_family,
+)
 from cloudarena.experiments.samples import joined, names_of, separated
 from cloudarena.version import __version__
 
@@ -40,7 +48,10 @@ if TYPE_CHECKING:
 
     from cloudarena.experiments.pictures import ComparisonPlots
 
-Verdict = Literal["better", "worse", "no difference", ""]
+Verdict = Literal["better", "worse", "no difference", "not told apart", ""]
+TIES = ("no difference", "not told apart")
+"""The verdicts on two of which none is known to be better: there is hardly a difference, or the
+interval is wide."""
 DECISIVE_SHARE = 0.5
 """Who leaves so much more of the work undone in each of several runs needs no test."""
 NEGLIGIBLE_SHARE = 0.001
@@ -80,6 +91,10 @@ class Comparison(Saved):
     """What every replication of a policy must keep for it to win."""
     baseline: str | None = None
     """The policy that the answer compares the best with."""
+    ran: NDArray[np.bool_] | None = None
+    """Which replications each policy ran, where not all ran them all: (policies, replications)."""
+    risk: float = RISK
+    """The probability that any verdict is wrong, at most."""
     version: str = __version__
     """The version of cloudarena that ran it."""
 
@@ -95,7 +110,10 @@ class Comparison(Saved):
 
     def is_fixed(self, policy: str) -> bool:
         """Whether all replications of a policy gave the same numbers, in every metric."""
-        return is_fixed(self.values, self.policies.index(policy))
+        k = self.policies.index(policy)
+        if self.ran is None:
+            return is_fixed(self.values, k)
+        return is_fixed({name: rows[:, self.ran[k]] for name, rows in self.values.items()}, k)
 
     @property
     def headline(self) -> str:
@@ -132,7 +150,9 @@ class Comparison(Saved):
         judged = [metric.name for metric in self.scenario.kind.metrics if metric.better]
         important = (self.headline, UNSERVED)
         decisive = {UNSERVED: Decisive(DECISIVE_SHARE, nothing=1.0)}
-        return make_family(self.values, self.bounds, judged, important, decisive)
+        return make_family(
+            self.values, self.bounds, judged, important, decisive, self.ran, self.risk
+        )
 
     def estimate(self, policy: str, metric: str) -> Estimate:
         """The mean of a metric under a policy, over the replications in which it has a value."""
@@ -148,6 +168,12 @@ class Comparison(Saved):
     def counted(self, policy: str, metric: str) -> int:
         """The number of replications in which a policy has a value of a metric."""
         return int((~np.isnan(self.values[metric][self.policies.index(policy)])).sum())
+
+    def runs_of(self, policy: str) -> int:
+        """The number of replications that a policy ran."""
+        if self.ran is None:
+            return self.replications
+        return int(self.ran[self.policies.index(policy)].sum())
 
     def is_bounded(self, policy: str, metric: str) -> bool:
         """Whether the mean of a metric is a lower bound: in some run work had not finished."""
@@ -181,7 +207,13 @@ class Comparison(Saved):
             return "better" if (pair.sign > 0) == (metric.better == "higher") else "worse"
         is_known = not (pair.difference.is_at_least or pair.difference.is_at_most)
         is_known = is_known and not math.isnan(pair.difference.mean)
-        return "no difference" if pair.basis != "none" and is_known else ""
+        if pair.basis == "none" or not is_known:
+            return ""
+        means = [self.estimate(one, metric.name).mean for one in (policy, other)]
+        ends = np.abs(pair.difference[1:])
+        is_negligible = metric.name == UNSERVED and bool((ends <= NEGLIGIBLE_SHARE).all())
+        is_none = is_negligible or is_small(pair.difference, *means)
+        return "no difference" if is_none else "not told apart"
 
     @property
     def service(self) -> Metric | None:
@@ -254,7 +286,7 @@ class Comparison(Saved):
         if metric.name == self.headline and self.winner(metric):
             return leaders
         behind = [one for one in self.policies if one not in leaders]
-        differs = any(self.verdict(one, metric, leaders[0]) != "no difference" for one in behind)
+        differs = any(self.verdict(one, metric, leaders[0]) not in TIES for one in behind)
         return leaders if differs else ()
 
     def winner(self, metric: Metric) -> str | None:
@@ -270,6 +302,18 @@ class Comparison(Saved):
         if len(self._eligible(metric)) < in_running or leaders[0] in self.perhaps_less_served:
             return None
         return leaders[0]
+
+    def behind(self, metric: Metric) -> tuple[str, ...]:
+        """The policies that are surely not the best by a metric: more replications need not ask.
+
+        They are out of the running, or worse than another that surely serves as much as any.
+        """
+        unsure = self.perhaps_less_served
+        rivals = [one for one in self._eligible(metric) if one not in unsure]
+        out = self._out(metric)
+        return tuple(
+            one for one in self.policies if one in out or self._is_beaten(one, metric, rivals)
+        )
 
     def front(self, trade_off: TradeOff) -> tuple[str, ...]:
         """The policies on the Pareto front of two metrics, by their means, from low x to high x.
@@ -414,15 +458,15 @@ class Comparison(Saved):
 
     def _eligible(self, metric: Metric) -> list[str]:
         """Who can lead in a metric."""
-        out, runs = self._out(metric), self.replications
+        out = self._out(metric)
         return [
             one
             for one in self.policies
-            if one not in out and self.counted(one, metric.name) == runs
+            if one not in out and self.counted(one, metric.name) == self.runs_of(one)
         ]
 
     def _is_beaten(self, policy: str, metric: Metric, by: list[str] | None = None) -> bool:
-        others = (one for one in by or self.policies if one != policy)
+        others = (one for one in (self.policies if by is None else by) if one != policy)
         return any(self.verdict(policy, metric, other) == "worse" for other in others)
 
     def _most_unserved(self) -> float:
@@ -438,11 +482,11 @@ class Comparison(Saved):
         """
         if self.service is None:
             return ()
-        runs, most = self.replications, self._most_unserved()
+        most = self._most_unserved()
         return tuple(
             one
             for one in self.policies
-            if self.counted(one, UNSERVED) < runs
+            if self.counted(one, UNSERVED) < self.runs_of(one)
             or (
                 self.share_unserved(one) > most
                 and (self._may_serve_less(one) or self._is_always_behind(one))
@@ -462,9 +506,13 @@ class Comparison(Saved):
         """Whether a policy left more undone than some other in each of several replications."""
         if self.replications == 1:
             return False
-        rows = self.values[UNSERVED]
-        own = rows[self.policies.index(policy)]
-        return any(bool((differences(own, row) > 0).all()) for row in rows)
+        rows, k = self.values[UNSERVED], self.policies.index(policy)
+        done = np.ones(rows.shape, np.bool_) if self.ran is None else self.ran
+        both = [done[k] & some for some in done]
+        return any(
+            bool(some.any() and (differences(rows[k][some], row[some]) > 0).all())
+            for row, some in zip(rows, both, strict=True)
+        )
 
 
 def _merged(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -158,11 +158,27 @@ def _main(comparison: Comparison, metric: Metric, leaders: tuple[str, ...]) -> s
         if any(comparison.is_bounded(one, name) for one in leaders):
             return f"Which of {who} has the {way} {name} is not known: work had not finished."
         is_same = all(comparison.difference(one, name, first) == (0, 0, 0) for one in tied)
-        sure = "all replications gave the same" if is_same else f"{CONFIDENCE:.0%}"
-        return f"No difference in {name} between {who} ({sure})."
+        if is_same:
+            return f"No difference in {name} between {who} (all replications gave the same)."
+        if all(comparison.verdict(one, metric, first) == "no difference" for one in tied):
+            return f"No difference in {name} between {who} {LEVEL}."
+        return f"{name} does not tell {who} apart {LEVEL}: {_range(comparison, metric, leaders)}."
     unsure = [one for one in tied if comparison.is_bounded(one, name)]
     more = f" ({listed(unsure)}: work had not finished)" if unsure else ""
     return f"{first} has the {way} {name}, but cannot be told from {', '.join(tied)}{more}."
+
+
+def _range(comparison: Comparison, metric: Metric, leaders: tuple[str, ...]) -> str:
+    """Says between which amounts differences are that are not told from none."""
+    first, *tied = leaders
+    found = [comparison.difference(one, metric.name, first) for one in tied]
+    low, high = (
+        f"{'-' if end < 0 else '+'}{amount_text(end, metric.name)}"
+        for end in (min(one.low for one in found), max(one.high for one in found))
+    )
+    words = "the difference from" if len(tied) == 1 else "differences from"
+    verb = "is" if len(tied) == 1 else "are"
+    return f"{words} {first} {verb} between {low} and {high}"
 
 
 def _rivals(comparison: Comparison, metric: Metric) -> list[str]:
@@ -231,15 +247,17 @@ def _seen(comparison: Comparison, first: str) -> str:
 
 def _without_value(comparison: Comparison, metric: Metric) -> str:
     """Who in the running has no value of the metric in some or all replications."""
-    runs = comparison.replications
+    runs = {one: comparison.runs_of(one) for one in comparison.policies}
     missing = {
-        one: runs - comparison.counted(one, metric.name)
+        one: runs[one] - comparison.counted(one, metric.name)
         for one in _rivals(comparison, metric)
-        if comparison.counted(one, metric.name) < runs
+        if comparison.counted(one, metric.name) < runs[one]
     }
-    none = [one for one, count in missing.items() if count == runs]
+    none = [one for one, count in missing.items() if count == runs[one]]
     some = [
-        f"{one} has none in {count} of {runs}" for one, count in missing.items() if count < runs
+        f"{one} has none in {count} of {runs[one]}"
+        for one, count in missing.items()
+        if count < runs[one]
     ]
     words = (
         [f"{listed(none)} {'has' if len(none) == 1 else 'have'} no {metric.name}"] if none else []

@@ -28,8 +28,12 @@ from cloudarena.base.statistics import (
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Basis = Literal["test", "constant", "every run", "none"]
+RISK = 1 - CONFIDENCE
+"""The probability that any verdict of a family is wrong, at most."""
 ENOUGH = 5
 """Equal numbers of random work that are no accident; two or three may be equal by chance."""
+SMALL = 0.01
+"""A difference that is surely no more than this part of the numbers is called none."""
 Key = tuple[str, int, int]
 """A metric and the indices of two policies, of which the one listed later comes first."""
 
@@ -105,11 +109,14 @@ def paired_test(change: Floats) -> PairedTest:
     return PairedTest(float(change.mean()), float(change.std(ddof=1)) / count**0.5, count - 1)
 
 
-def holm(p: Sequence[float], weights: Sequence[float]) -> tuple[list[bool], list[float]]:
+def holm(
+    p: Sequence[float], weights: Sequence[float], risk: float = RISK
+) -> tuple[list[bool], list[float]]:
     """Which hypotheses Holm's procedure rejects, and the level at which it tested each.
 
-    From the smallest p over its weight on, each is tested at its part of what is left of the 5 %.
-    The first that is not rejected ends it: the others are not rejected at the level of that step.
+    From the smallest p over its weight on, each is tested at its part of what is left of the risk,
+    by default 5 %. The first that is not rejected ends it: the others are not rejected at the level
+    of that step.
     """
     shares = np.asarray(weights, np.float64)
     order = np.argsort(np.asarray(p, np.float64) / shares, kind="stable")
@@ -117,7 +124,7 @@ def holm(p: Sequence[float], weights: Sequence[float]) -> tuple[list[bool], list
     rejected, levels = [False] * len(order), [0.0] * len(order)
     step = 0
     for k in order.tolist():
-        levels[k] = float((1 - CONFIDENCE) * shares[k] / left[step])
+        levels[k] = float(risk * shares[k] / left[step])
         rejected[k] = p[k] <= levels[k]
         step += rejected[k]  # once one is not rejected, no later one is: their p are higher
     return rejected, levels
@@ -144,6 +151,8 @@ def make_family(
     judged: Sequence[str],
     important: Sequence[str],
     decisive: Mapping[str, Decisive] | None = None,
+    ran: Bools | None = None,
+    risk: float = RISK,
 ) -> Family:
     """Compares all pairs of policies in all metrics.
 
@@ -153,16 +162,25 @@ def make_family(
         judged: the metrics that have a direction, and so verdicts.
         important: those of them that have half of the 5 %.
         decisive: for some metrics, what needs no test if every run shows it.
+        ran: which replications each policy ran, all by default; a pair is compared in those that
+            both did.
+        risk: the probability that any verdict is wrong.
     """
-    fixed = [is_fixed(values, k) for k in range(len(next(iter(values.values()))))]
+    shape = next(iter(values.values())).shape
+    done = np.ones(shape, np.bool_) if ran is None else ran
+    fixed = [
+        is_fixed({name: rows[:, done[k]] for name, rows in values.items()}, k)
+        for k in range(shape[0])
+    ]
     pairs: dict[Key, Pair] = {}
     tests: dict[Key, PairedTest] = {}
     for name, rows in values.items():
-        constant = [is_constant(row) for row in rows]
+        constant = [is_constant(row[some]) for row, some in zip(rows, done, strict=True)]
         for first in range(len(rows)):
             for second in range(first):
-                both = ~(np.isnan(rows[first]) | np.isnan(rows[second]))
-                change = differences(rows[first][both], rows[second][both])
+                x, y = rows[[first, second]][:, done[first] & done[second]]
+                both = ~(np.isnan(x) | np.isnan(y))
+                change = differences(x[both], y[both])
                 few = len(change) < ENOUGH and not (fixed[first] and fixed[second])
                 key = name, first, second
                 if len(change) < 2:
@@ -170,20 +188,20 @@ def make_family(
                 elif constant[first] and constant[second] and not few:
                     same = Estimate(*change[:1].repeat(3).tolist())
                     pairs[key] = Pair(same, len(change), "constant", int(np.sign(change[0])))
-                elif decisive and name in decisive and decisive[name].shows(*rows[[first, second]]):
+                elif decisive and name in decisive and decisive[name].shows(x, y):
                     pairs[key] = _in_every_run(change)
                 else:
                     pairs[key] = Pair(interval(change), len(change), "none", 0)
                     tests[key] = paired_test(change)
-    replications = next(iter(values.values())).shape[1]
     in_family = [
-        key for key in tests if key[0] in judged and pairs[key].replications == replications
+        key
+        for key in tests
+        if key[0] in judged and pairs[key].replications == (done[key[1]] & done[key[2]]).sum()
     ]
-    rejected, levels = holm(
-        [tests[key].p for key in in_family], _weights([key[0] for key in in_family], important)
-    )
+    weights = _weights([key[0] for key in in_family], important)
+    rejected, levels = holm([tests[key].p for key in in_family], weights, risk)
     outcome = dict(zip(in_family, zip(rejected, levels, strict=True), strict=True))
-    single = (1 - CONFIDENCE) / max(1, len(in_family))
+    single = risk / max(1, len(in_family))
     for key, test in tests.items():
         is_rejected, level = outcome.get(key, (False, single))
         basis: Basis = "test" if key in outcome else "none"
@@ -193,6 +211,12 @@ def make_family(
         if key[0] in bounds:
             pairs[key] = _bounded(pair, *(bool(bounds[key[0]][k].any()) for k in key[1:]))
     return Family(pairs, len(in_family))
+
+
+def is_small(difference: Estimate, *means: float) -> bool:
+    """Whether the whole interval of a difference is small, compared with the means themselves."""
+    reach = max(abs(difference.low), abs(difference.high))
+    return bool(reach <= SMALL * max(abs(mean) for mean in means))
 
 
 def is_fixed(values: Mapping[str, Floats], policy: int) -> bool:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cloudarena.base.documents import decoded, read_bytes
+from cloudarena.base.documents import decoded, opened, read_bytes
 from cloudarena.importing.guess import Machines
 from cloudarena.importing.mapping import Mapped
 from cloudarena.importing.roles import tidy
@@ -31,7 +31,14 @@ class File:
     @cached_property
     def head(self) -> str:
         """How it begins."""
-        return decoded(self.data[:HEAD].rpartition(b"\n")[0] or self.data[:HEAD]).lstrip()
+        return decoded(self.begin.rpartition(b"\n")[0] or self.begin).lstrip()
+
+    @cached_property
+    def begin(self) -> bytes:
+        """The first bytes, unpacked."""
+        with opened(self.path) as file:
+            found: bytes = file.read(HEAD)
+        return found
 
     @cached_property
     def document(self) -> Any:
@@ -52,7 +59,7 @@ class File:
             document = self.document
             first = document[0] if isinstance(document, list) and document else None
             return frozenset(map(tidy, first)) if isinstance(first, dict) else frozenset()
-        if self.data[:4] == b"PAR1" or not self.head:
+        if self.begin[:4] == b"PAR1" or not self.head:
             return frozenset()
         return frozenset(map(tidy, self.sheet.names))
 

@@ -34,10 +34,10 @@ class Machines(NamedTuple):
 
 def peak(begin: Floats, end: Floats, amount: Floats) -> float:
     """The most that is there at a time, if all that a file has were there from begin to end."""
-    times = np.concatenate((end, begin))  # what ends at an instant is gone before what begins then
-    change = np.concatenate((-amount, amount))
-    order = np.argsort(times, kind="stable")
-    return float(np.cumsum(change[order]).max(initial=0.0))
+    # What ends at an instant is gone before what begins then.
+    order = np.argsort(np.concatenate((end, begin)), kind="stable")
+    change = np.concatenate((-amount, amount))[order]
+    return float(np.cumsum(change, out=change).max(initial=0.0))
 
 
 def at_least(sizes: Sequence[float], wanted: float) -> float:

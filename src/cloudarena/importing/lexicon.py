@@ -135,6 +135,10 @@ LATER = (
     "seen gewijzigd"
 )
 """Words of times at which something else happened."""
+NO_END = tuple(
+    plain(f"{BEGIN} {SUBMITTED} {LATER} on login backup snapshot patched checked scan boot").split()
+)
+"""Words of times that are no end, though they come after a start."""
 FAILURES = (
     "error errors fehler erreur erreurs errores errori failed failures bytes latency 错误 "
     "ошибки 5xx 4xx"

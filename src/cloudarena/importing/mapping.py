@@ -177,11 +177,13 @@ def _by_words(sheet: Sheet, kind: str, mapping: Mapped) -> None:
             for name in sheet.names
             if name not in _taken(mapping)
         }
+        if role.form == "instant":
+            may = [one for one in scores if scores[one] and _may_be_instants(sheet, one)]
+            dated = [one for one in may if _is_dated(sheet, one)]
+            scores = {one: scores[one] for one in dated or may}
         for name in sorted(scores, key=lambda one: -scores[one]):
             if not scores[name]:
                 break
-            if role.form == "instant" and not _may_be_instants(sheet, name):
-                continue
             if is_readable(sheet, role, name):
                 mapping[role.name] = with_unit(sheet, role, name, "")
                 break
@@ -263,7 +265,9 @@ def is_counted(sheet: Sheet, name: str) -> bool:
 
 
 def _may_be_instants(sheet: Sheet, name: str) -> bool:
-    """Whether values are dates, counts since 1970, or numbers that never fall."""
+    """Whether values are dates, counts since 1970, or numbers that never fall; no sizes."""
+    if unit_of(tidy(name), "memory")[1]:
+        return False
     values = _plain_numbers(sheet, name)
     return not values or median(values) >= 1e8 or values == sorted(values)
 
@@ -299,7 +303,10 @@ def _end_by_values(sheet: Sheet, start: Column, taken: set[str]) -> str | None:
     clocks = [
         name
         for name in sheet.names
-        if name not in taken and is_readable(sheet, role, name) and _is_dated(sheet, name)
+        if name not in taken
+        and not lexicon.fit(name, lexicon.NO_END)
+        and is_readable(sheet, role, name)
+        and _is_dated(sheet, name)
     ]
     if len(clocks) != 1 or not _is_dated(sheet, start.source):
         return None

@@ -192,6 +192,11 @@ NEEDS: dict[str, Need] = {
     "vm": Need(
         (
             ID, START, END, LENGTH, CORE, MEMORY, OWNER,
+            Role(
+                "state", "text",
+                ("power_state", "powerstate", "instance_state", "vm_state", "state", "status"),
+                "whether it is switched on",
+            ),
             Role("type", "text", TYPE_WORDS, "an instance type, whose cores and memory are known"),
             Role(
                 "cpu_percent", "number",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, tzinfo
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from cloudarena.base.errors import TraceError
 from cloudarena.importing.draft import GUESS
 from cloudarena.importing.mapping import Mapped, parser_for, parser_of
 from cloudarena.importing.roles import NEEDS, Role
-from cloudarena.importing.sheet import Sheet, filled
+from cloudarena.importing.sheet import Sheet, Texts, filled
 from cloudarena.importing.units import UNDATED_S, day_order, has_zone, is_far, is_nothing
 
 ISO = ("Z", "")
@@ -74,18 +75,58 @@ class Rows:
         """Leaves out rows that have the id and the numbers of one before them."""
         if "id" not in self.mapping or self.mapping["id"].is_value:
             return
-        seen, again = set(), np.zeros(self.count, np.bool_)
-        texts = self.texts("id")
-        for row in self.good.tolist():
-            key = texts[row], *(repr(float(one[row])) for one in values)
-            again[row] = bool(texts[row]) and key in seen
-            seen.add(key)
+        texts, codes = self.encoded("id")
+        good = self.good
+        good = good[codes[good] != pc.index(texts, "").as_py()]
+        good = good[np.isin(codes[good], _repeated(codes[good], len(texts)))]
+        if not len(good):
+            return
+        keys = [codes, *(np.where(np.isnan(one), np.nan, one).view(np.int64) for one in values)]
+        order = good[np.lexsort([key[good] for key in keys])]  # stable: the first row is the first
+        same = np.ones(max(0, len(order) - 1), np.bool_)
+        for key in keys:
+            same &= key[order[1:]] == key[order[:-1]]
+        again = np.zeros(self.count, np.bool_)
+        again[order[1:][same]] = True
         self.reject(again, "it is a duplicate: the same id, times and sizes as before")
 
     def texts(self, role: str) -> list[str]:
         """The texts of a role; empty where there is nothing."""
         column = self.mapping[role]
         return [column.source] * self.count if column.is_value else self.sheet.texts(column.source)
+
+    def encoded(self, role: str) -> tuple[Any, Ints]:
+        """The different texts of a role, in the order of the rows, and which of them each has."""
+        column = self.mapping[role]
+        if column.is_value:
+            return pa.array([column.source], pa.string()), np.zeros(self.count, np.int64)
+        found = pc.dictionary_encode(pc.fill_null(self.sheet.columns[column.source], ""))
+        return found.dictionary, found.indices.to_numpy()
+
+    def names(self, order: Ints) -> tuple[Any, int]:
+        """The ids of rows, those that repeat with a number behind, and how many do.
+
+        Args:
+            order: the rows, in the order in which they are numbered.
+        """
+        texts, codes = self.encoded("id")
+        codes = codes[order]
+        found = texts.take(pa.array(codes))
+        again = _repeated(codes, len(texts))
+        if not len(again) and pc.index(found, "").as_py() < 0:
+            return found, 0
+        seen, names = dict[str, int](), []
+        for row, text in zip(order.tolist(), found.to_pylist(), strict=True):
+            name = text or f"row {row + 1}"
+            seen[name] = seen.get(name, 0) + 1
+            names.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+        return pa.array(names, pa.string()), sum(count > 1 for count in seen.values())
+
+    def groups(self, order: Ints) -> Ints:
+        """The users of rows as numbers, in the order in which they come."""
+        _, codes = self.encoded("user")
+        _, first, where = np.unique(codes[order], return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[where]
 
     def numbers(self, role: str, needed: bool = False) -> Floats:
         """The values of a role: instants in seconds since 1970, lengths in s, memory in GB.
@@ -126,22 +167,21 @@ class Rows:
         else:
             parse = parser_for(self.sheet, role.form, source, unit)
         encoded = pc.dictionary_encode(pc.fill_null(texts, ""))
-        values, is_read, is_given = [], [], []
-        for text in encoded.dictionary.to_pylist():
-            value, read, given = np.nan, False, not is_nothing(text)
-            if given:
-                with suppress(ValueError, OverflowError):
-                    value, read = parse(text), True
-                if read and role.form == "instant" and is_far(value):
-                    value, read, given = np.nan, False, False
-            values.append(value)
-            is_read.append(read)
-            is_given.append(given)
+        different = Texts(encoded.dictionary)
+        values = np.full(len(different), np.nan)
+        is_read, is_given = np.zeros((2, len(different)), np.bool_)
+        for k, text in enumerate(different):
+            if is_nothing(text):
+                continue
+            is_given[k] = True
+            with suppress(ValueError, OverflowError):
+                values[k], is_read[k] = parse(text), True
+            if is_read[k] and role.form == "instant" and is_far(values[k]):
+                values[k], is_read[k], is_given[k] = np.nan, False, False
         if role.form == "instant":
-            self._tell_zone(source, encoded.dictionary.to_pylist()[:50])
+            self._tell_zone(source, different[:50])
         index = encoded.indices.to_numpy()
-        found = np.array(values, np.float64)[index]
-        read, given = np.array(is_read, np.bool_)[index], np.array(is_given, np.bool_)[index]
+        found, read, given = values[index], is_read[index], is_given[index]
         if role.form == "instant" and given.any():
             never = _is_never(found)
             found[never], read[never], given[never] = np.nan, False, False
@@ -184,12 +224,17 @@ class Rows:
                 for name, column in self.mapping.items()
                 if forms.get(name) == "instant" and not column.is_value
             ]
-            texts = [text for source in sources for text in filled(self.sheet, source)]
+            texts = chain.from_iterable(filled(self.sheet, source) for source in sources)
             order = day_order(texts, self.sheet.is_day_likely_first)
             if order.guess:
                 self.notes.append(f"{GUESS}: {order.guess}")
             self._day_first = order.is_day_first
         return self._day_first
+
+
+def _repeated(codes: Ints, most: int) -> Ints:
+    """The codes below ``most`` that are there more than once."""
+    return np.flatnonzero(np.bincount(codes, minlength=most) > 1)
 
 
 def _is_never(times: Floats) -> Flags:

@@ -86,6 +86,7 @@ def import_files(
             f"{'' if name == 'tabular' else f'; {PRESETS[name].DESCRIPTION}'})"
         )
     found = found._replace(mapping=mapped)
+    found.sheet.known.clear()  # what was looked at to know the columns
     rows = Rows(found.sheet, found.kind, mapped, where)
     source = ", ".join(path.name for path in paths)
     module = import_module(f"cloudarena.importing.kinds.{found.kind}")

@@ -6,8 +6,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,8 @@ from cloudarena.base.arrow import pa, pa_csv, pc, pq
 from cloudarena.base.documents import decoded, read_bytes, read_json
 from cloudarena.base.errors import TraceError
 from cloudarena.importing.lexicon import known_words
-from cloudarena.importing.units import Instants, is_nothing, number
+from cloudarena.importing.survey import Survey, surveyed
+from cloudarena.importing.units import NOTHING, Instants, number
 from cloudarena.importing.workbook import rows_of_workbook
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -34,6 +35,15 @@ MOST_TITLES = 20
 LOGFMT_PAIR = re.compile(r'([A-Za-z_][\w.@-]*)=("[^"]*"|[^\s"]*)')
 LOGFMT = r'(?:[A-Za-z_][\w.@-]*=(?:"[^"]*"|[^\s"]*)[ \t]+){2,}[A-Za-z_][\w.@-]*=(?:"[^"]*"|[^\s"]*)'
 """Three or more pairs of a key and a value on a line."""
+LOGFMT_LINE = re.compile(rf"{LOGFMT}\s*\n")
+DRAWN = re.compile(r"\s*\+[-=+]+\+\s*\n")
+RULER = re.compile(r"[-=]+( +[-=]+)+ *")
+NOT_DELIMITED = re.compile(
+    rf"PAR1|\s*[{{\[]|{LOGFMT_LINE.pattern}|{DRAWN.pattern}|[^\n]*\n{RULER.pattern}\r?\n"
+)
+"""How text begins that is no table with delimiters."""
+BATCH = 2**16
+"""Texts that are Python's at a time."""
 CUT = 400
 """Characters of a bad line that are kept to show it."""
 
@@ -44,6 +54,24 @@ class Bad(NamedTuple):
     line: int
     reason: str
     text: str
+
+
+class Texts(Sequence[str]):
+    """Texts that stay in Arrow's memory, a fifth of what Python takes, until one is asked for."""
+
+    def __init__(self, values: Any):
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, which: Any) -> Any:
+        found = self._values[which]
+        return found.to_pylist() if isinstance(which, slice) else found.as_py()
+
+    def __iter__(self) -> Iterator[str]:
+        for begin in range(0, len(self), BATCH):
+            yield from self._values.slice(begin, BATCH).to_pylist()
 
 
 @dataclass(frozen=True)
@@ -62,7 +90,7 @@ class Sheet:
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What a preset keeps beside the rows, such as machines."""
 
-    known: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    known: dict[str, Texts] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The different texts of columns that were asked for; :func:`filled` keeps them."""
 
     def __len__(self) -> int:
@@ -95,6 +123,11 @@ class Sheet:
 
 def read_sheet(path: Path) -> Sheet:
     """A table of any kind: Parquet, a workbook, JSON, a table with lines around, delimited text."""
+    survey = surveyed(path)
+    if survey is not None and not NOT_DELIMITED.match(survey.head):
+        found = _from_delimited(path, survey.head, survey)
+        if found is not None:
+            return found
     data = read_bytes(path)
     if data[:4] == b"PAR1":
         return _from_parquet(path)
@@ -105,17 +138,19 @@ def read_sheet(path: Path) -> Sheet:
     text = text_of(data)
     if "\0" in text[:BINARY]:
         raise TraceError(f"{path}: is neither text nor Parquet")
-    if re.match(rf"{LOGFMT}\s*\n", text):
+    if LOGFMT_LINE.match(text):
         return _from_logfmt(path, text)
     if text.lstrip()[:1] in ("{", "["):
         document = read_json(path, text)
         return sheet_of_records(path, records_of(path, document))
-    if re.match(r"\s*\+[-=+]+\+\s*\n", text):
+    if DRAWN.match(text):
         return _from_drawn(path, text)
     lines = text.splitlines()
-    if len(lines) > 1 and re.fullmatch(r"[-=]+( +[-=]+)+ *", lines[1]):
+    if len(lines) > 1 and RULER.fullmatch(lines[1]):
         return _from_fixed_width(path, lines)
-    return _from_delimited(path, text)
+    found = _from_delimited(path, text)
+    assert found is not None
+    return found
 
 
 def text_of(data: bytes) -> str:
@@ -340,7 +375,14 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _from_delimited(path: Path, text: str) -> Sheet:
+def _from_delimited(path: Path, text: str, survey: Survey | None = None) -> Sheet | None:
+    """The rows of a table with delimiters.
+
+    Args:
+        path: the file.
+        text: all of it, or the beginning of a large one.
+        survey: the large one, which is read by Arrow alone: None comes back where that cannot be.
+    """
     all_lines = text.splitlines()
     skipped = 0
     while skipped < len(all_lines) and (
@@ -355,6 +397,8 @@ def _from_delimited(path: Path, text: str) -> Sheet:
     skipped += said is not None  # Excel writes its delimiter so
     sample = [line for line in all_lines[skipped : skipped + SAMPLE_LINES] if line.strip()]
     if not sample:
+        if survey is not None:
+            return None
         raise TraceError(f"{path}: has no rows")
     delimiter = said[1] if said else sniff_delimiter(sample)
     titles = 0 if delimiter == " " else _titles(all_lines[skipped:], sample, delimiter)
@@ -363,13 +407,18 @@ def _from_delimited(path: Path, text: str) -> Sheet:
     remarks: tuple[str, ...] = (f"delimiter {delimiter!r}",)
     if skipped:
         remarks += (f"lines before the table: {skipped}",)
+    if survey is not None and (delimiter == " " or not sample):
+        return None
     if delimiter == " ":
         rows = [(k, line.split()) for k, line in enumerate(all_lines, 1) if k > skipped and line]
     else:
         first = next(csv.reader(sample[:1], delimiter=delimiter))
         trailing = first[-1:] == [""] and len(first) > 1  # sacct -p ends its lines with a bar
-        fast = None if trailing else _by_arrow(path, text, all_lines, skipped, delimiter, sample)
-        if fast is not None:
+        fast = None
+        if not trailing:
+            with _body(text, all_lines, skipped, survey) as (body, quotes):
+                fast = _by_arrow(path, body, quotes, skipped, delimiter, sample)
+        if fast is not None or survey is not None:
             return fast
         rows = _csv_rows(all_lines, skipped, delimiter, cut=trailing)
     if has_header([cells for _, cells in rows[:50]]):
@@ -404,8 +453,20 @@ def _csv_rows(
     return rows
 
 
+@contextmanager
+def _body(
+    text: str, lines: list[str], skipped: int, survey: Survey | None
+) -> Iterator[tuple[Any, int]]:
+    """The bytes below some lines, and how many double quotes the file has."""
+    if survey is None:
+        yield io.BytesIO("\n".join(lines[skipped:]).encode()), text.count('"')
+    else:
+        with survey.below(skipped) as file:
+            yield file, survey.quotes
+
+
 def _by_arrow(
-    path: Path, text: str, lines: list[str], skipped: int, delimiter: str, sample: list[str]
+    path: Path, body: Any, quotes: int, skipped: int, delimiter: str, sample: list[str]
 ) -> Sheet | None:
     """The rows by Arrow, many times as fast; None where a cell goes on over several lines."""
     rows = list(csv.reader(sample, delimiter=delimiter))
@@ -424,7 +485,7 @@ def _by_arrow(
 
     try:
         table = pa_csv.read_csv(
-            io.BytesIO("\n".join(lines[skipped:]).encode()),
+            body,
             read_options=pa_csv.ReadOptions(
                 column_names=names, skip_rows=int(header), use_threads=False
             ),
@@ -437,13 +498,17 @@ def _by_arrow(
         )
     except pa.ArrowInvalid:
         return None
-    if is_split or text.count('"') % 2 == 1 or _has_breaks(table):
+    if is_split or quotes % 2 == 1 or _has_breaks(table):
         return None
     numbers = np.delete(
-        np.arange(skipped + 1 + header, skipped + 1 + header + len(table) + len(bad)),
+        np.arange(skipped + 1 + header, skipped + 1 + header + table.num_rows + len(bad)),
         [one.line - skipped - 1 - header for one in bad],
     )
-    columns = {name: pc.utf8_trim_whitespace(table[name].combine_chunks()) for name in names}
+    columns = {}
+    for name in names:  # one after the other, so that no column is there twice for long
+        columns[name] = pc.utf8_trim_whitespace(table[name]).combine_chunks()
+        table = table.drop_columns([name])
+    pa.default_memory_pool().release_unused()
     empty = _all_empty(columns)
     if len(columns) == 1 or empty.any():
         keep = pa.array(~empty)
@@ -470,9 +535,14 @@ def _all_empty(columns: Mapping[str, Any]) -> Any:
     return empty
 
 
-def filled(sheet: Sheet, name: str) -> list[str]:
+def filled(sheet: Sheet, name: str) -> Texts:
     """The different texts of a column that stand for something."""
     if name not in sheet.known:
-        values = sheet.columns[name].drop_null().unique().to_pylist()
-        sheet.known[name] = [text for text in values if not is_nothing(text)]
+        column = sheet.columns[name].drop_null()
+        values = column.unique()
+        values = column if len(values) == len(column) else values  # no second copy
+        word = pc.utf8_lower(pc.utf8_trim_whitespace(values))
+        is_word = pc.invert(pc.is_in(word, value_set=pa.array(sorted(NOTHING), pa.string())))
+        all_words = pc.all(is_word).as_py()
+        sheet.known[name] = Texts(values if all_words else values.filter(is_word))
     return sheet.known[name]

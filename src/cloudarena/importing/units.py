@@ -177,12 +177,14 @@ def number(text: str) -> float:
 
 def has_decimal_commas(texts: Iterable[str]) -> bool:
     """Whether the commas of a column's numbers are decimal: one at least divides no thousands."""
-    commas = [text for text in texts if "," in text]
-    return (
-        bool(commas)
-        and all(re.fullmatch(r"[+-]?\d+,\d+\s*[A-Za-zµμ%/]*", text.strip()) for text in commas)
-        and any(not re.match(r"[+-]?[1-9]\d{0,2},\d{3}(?!\d)", text.strip()) for text in commas)
-    )
+    decimal = False
+    for text in texts:
+        if "," not in text:
+            continue
+        if not re.fullmatch(r"[+-]?\d+,\d+\s*[A-Za-zµμ%/]*", text.strip()):
+            return False
+        decimal = decimal or not re.match(r"[+-]?[1-9]\d{0,2},\d{3}(?!\d)", text.strip())
+    return decimal
 
 
 THOUSANDS_BY_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}([.]\d{3})+(?P<rest>,\d+)?(?!\d)")
@@ -196,14 +198,16 @@ def has_thousand_points(texts: Sequence[str], is_likely: bool) -> bool:
         is_likely: whether 1.234 alone is one thousand rather than one: in a file whose delimiter
             leaves the comma for decimals.
     """
-    dotted = [text.strip() for text in texts if "." in text]
-    found = [THOUSANDS_BY_POINTS.match(text) for text in dotted]
-    if not dotted or not all(found):
-        return False
-    if any(
-        text.count(".") > 1 or one["rest"] for text, one in zip(dotted, found, strict=True) if one
-    ):
-        return True
+    dotted, sure = False, False
+    for text in texts:
+        if "." not in text:
+            continue
+        found = THOUSANDS_BY_POINTS.match(text.strip())
+        if found is None:
+            return False
+        dotted, sure = True, sure or text.strip().count(".") > 1 or bool(found["rest"])
+    if sure or not dotted:
+        return sure
     plain = [re.match(r"\d+", text.strip()) for text in texts if "." not in text]
     return is_likely and all(one is None or len(one[0]) <= 3 for one in plain)
 
@@ -351,7 +355,8 @@ class Instants(NamedTuple):
 def has_zone(text: str) -> bool:
     """Whether a written time names its zone."""
     word = text.strip()
-    return bool(re.search(r"(Z|UTC|GMT|[+-]\d\d:?\d\d)$", word)) and not word.isdigit()
+    found = re.search(r"(Z|UTC|GMT|[+-]\d\d:?\d\d|(UTC|GMT) ?[+-]\d\d?)$", word)
+    return found is not None and not word.isdigit()
 
 
 class DayOrder(NamedTuple):
@@ -368,23 +373,23 @@ def day_order(texts: Iterable[str], is_likely: bool = False) -> DayOrder:
     One above 12 tells. Otherwise it is guessed: a date before AM or PM is American; the number that
     changes more often is the day; where both change as often, ``is_likely`` says it.
     """
-    found = [
-        (one, text)
-        for text in texts
-        if (one := re.match(r"(\d\d?)([/-])(\d\d?)\2(?:\d{4}|\d\d)\b", text.strip()))
-    ]
-    if not found:
+    first, mark, firsts, seconds = "", "", set[int](), set[int]()
+    for text in texts:
+        one = re.match(r"(\d\d?)([/-])(\d\d?)\2(?:\d{4}|\d\d)\b", text.strip())
+        if one is not None:
+            first, mark = first or text.strip(), mark or one[2]
+            firsts.add(int(one[1]))
+            seconds.add(int(one[3]))
+    if not first:
         return DayOrder()
-    firsts = {int(one[1]) for one, _ in found}
-    seconds = {int(one[3]) for one, _ in found}
     if max(firsts) > 12 or max(seconds) > 12:
         return DayOrder(max(firsts) > 12)
-    if re.search(r"[AaPp]\.?[Mm]\b", found[0][1]):
+    if re.search(r"[AaPp]\.?[Mm]\b", first):
         return DayOrder()
     is_tie = len(firsts) == len(seconds)
-    is_first = len(firsts) > len(seconds) or (is_tie and (found[0][0][2] == "-" or is_likely))
+    is_first = len(firsts) > len(seconds) or (is_tie and (mark == "-" or is_likely))
     form = "day/month/year" if is_first else "month/day/year"
-    return DayOrder(is_first, f"{found[0][1].strip()!r} is taken for {form}: no value tells")
+    return DayOrder(is_first, f"{first!r} is taken for {form}: no value tells")
 
 
 def is_far(instant: float) -> bool:

@@ -105,6 +105,10 @@ class Native:
             self.counts,
         )
 
+    def write_anew(self) -> None:
+        """Writes what is seen from now on to new arrays: who has the old ones may keep them."""
+        self.features, self.context = np.empty_like(self.features), np.empty_like(self.context)
+
     def step(self, choices: Ints) -> None:
         """Takes a candidate in each run that has not ended."""
         found = self._take(choices)
@@ -210,7 +214,7 @@ def compiled_look(run: type[KernelRun[Any]], candidates: Candidates, earnings: E
             if status[one] == DECIDE:
                 counts[one] = of_candidates(world, features[one], context[one], actions[one])
             else:
-                counts[one] = 0
+                counts[one], features[one], context[one] = 0, 0.0, 0.0
 
     return jit_uncounted(_named(look, run, candidates))
 

@@ -18,7 +18,7 @@ from cloudarena.base.statistics import Estimate, differences
 from cloudarena.contract import Metric, Saved
 from cloudarena.contract.learned import Learned
 from cloudarena.experiments.comparison import Comparison, Verdict
-from cloudarena.experiments.pairs import holm, paired_test
+from cloudarena.experiments.pairs import holm, is_small, paired_test
 from cloudarena.learn.explain import Importance
 from cloudarena.version import __version__
 
@@ -228,10 +228,12 @@ def duels_of(comparison: Comparison, reward: Metric) -> list[Duel]:
             continue
         test, is_sure, level = next(outcome)
         is_better = (test.mean > 0) == (reward.better == "higher")
-        verdict: Verdict = "no difference"
+        difference = test.interval(level)
+        means = [comparison.estimate(one, reward.name).mean for one in (NAME, name)]
+        verdict: Verdict = "no difference" if is_small(difference, *means) else "not told apart"
         if is_sure:
             verdict = "better" if is_better else "worse"
-        found.append(Duel(name, test.interval(level), verdict))
+        found.append(Duel(name, difference, verdict))
     return found
 
 

@@ -105,6 +105,7 @@ class CloudVectorEnv(VectorEnv[Any, Any, Any]):
         if len(starts) != self.num_envs:
             raise SpecError(f"start: {len(starts)} are not allowed: one, or {self.num_envs}")
         episodes = self.native.episodes
+        self.native.write_anew()
         for one, given in enumerate(seeds):
             if given is not None or len(self._rngs) <= one:
                 self._rngs[one : one + 1] = [np_random(given)[0]]
@@ -112,7 +113,8 @@ class CloudVectorEnv(VectorEnv[Any, Any, Any]):
         self.native.show(np.arange(self.num_envs))
         self._returns[:], self._lengths[:] = 0.0, 0
         self._is_ready = True
-        return self._observation(), {"action_mask": self.masks()}
+        seen = {"candidates": self.native.features, "context": self.native.context}
+        return seen, {"action_mask": self.masks()}
 
     def step(
         self, actions: Any
@@ -126,8 +128,14 @@ class CloudVectorEnv(VectorEnv[Any, Any, Any]):
         """Takes a candidate in each; where an episode ends, the next begins."""
         if not self._is_ready:
             raise gymnasium.error.ResetNeeded("call reset before step")
-        native = self.native
-        native.step(self._choices(actions))
+        native, choices = self.native, self._choices(actions)
+        before = native.features, native.context
+        native.write_anew()
+        try:
+            native.step(choices)
+        except InvalidAction:
+            native.features, native.context = before
+            raise
         rewards, ended = native.rewards.copy(), native.counts == 0
         self._returns += rewards
         self._lengths += 1
@@ -144,7 +152,8 @@ class CloudVectorEnv(VectorEnv[Any, Any, Any]):
             native.show(which)
             self._returns[which], self._lengths[which] = 0.0, 0
         info["action_mask"] = self.masks()
-        return self._observation(), rewards, ended, np.zeros(self.num_envs, bool), info
+        seen = {"candidates": native.features, "context": native.context}
+        return seen, rewards, ended, np.zeros(self.num_envs, bool), info
 
     def _choices(self, actions: Any) -> NDArray[np.int64]:
         """A row for each environment, as compiled code takes it."""
@@ -164,6 +173,3 @@ class CloudVectorEnv(VectorEnv[Any, Any, Any]):
     def action_masks(self) -> NDArray[np.bool_]:
         """Masks under the name, and of the type, that sb3-contrib looks for."""
         return self.masks().astype(bool)
-
-    def _observation(self) -> dict[str, NDArray[np.float32]]:
-        return {"candidates": self.native.features.copy(), "context": self.native.context.copy()}

@@ -63,7 +63,7 @@ def cloud_section(
     lanes = _lanes(work) if slices.is_gantt and len(work.place) <= MOST_BARS else None
     if lanes is not None and sum(_counts(work, lanes)) <= MOST_LANES:
         labels, heights, drawing = _bars(work, lanes)
-        hint = f"What ran where under {policy}: a bar for each of {slices.table}."
+        hint = f"What ran where under {policy}: bars are {slices.table}."
     else:
         labels, heights, drawing, each = _heat(slices, work, tables)
         what = f"{slices.weight} taken" if slices.weight else f"{slices.table} at once"

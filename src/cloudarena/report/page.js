@@ -8,12 +8,12 @@ const THEMES = {
   light: {
     policies: ["#0072b2", "#d55e00", "#00896b", "#a8438d", "#a87a00", "#3b94d1", "#7a4a2b", "#5c6672"],
     text: "#18212d", muted: "#586474", line: "#dfe3e9", surface: "#ffffff", soft: "#eef2f6",
-    accent: "#0b5fad", verdicts: { better: "#00896b", worse: "#d55e00", "no difference": "#7a8694", "": "#0072b2" },
+    accent: "#0b5fad", verdicts: { better: "#00896b", worse: "#d55e00", "no difference": "#7a8694", "not told apart": "#7a8694", "": "#0072b2" },
   },
   dark: {
     policies: ["#56b4e9", "#ff8c4a", "#34c9a0", "#e08fc6", "#e5b93c", "#a3d4f7", "#c99a77", "#a9b4c0"],
     text: "#e7ecf2", muted: "#9dabbb", line: "#2d3744", surface: "#19202a", soft: "#232c38",
-    accent: "#79bdf5", verdicts: { better: "#34c9a0", worse: "#ff8c4a", "no difference": "#8b98a8", "": "#56b4e9" },
+    accent: "#79bdf5", verdicts: { better: "#34c9a0", worse: "#ff8c4a", "no difference": "#8b98a8", "not told apart": "#8b98a8", "": "#56b4e9" },
   },
 };
 const SHAPES = ["circle", "rect", "triangle", "diamond"];

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.contract import Plot, Scenario
+from cloudarena.contract.metric import label_of_column
 from cloudarena.report.charts import Chart, Series
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _named(plot: Plot, samples: Mapping[str, Mapping[str, pa.Table]]) -> Chart |
         Series(str(row[plot.labels]), [float(row[plot.x])], [float(row[plot.y])], "named")
         for row in rows
     ]
-    return Chart(plot.title, plot.unit, plot.x, plot.unit, series, height=300)
+    return Chart(plot.title, plot.unit, label_of_column(plot.x), plot.unit, series, height=300)
 
 
 def thin(values: NDArray[np.float64], limit: int = MAX_POINTS) -> NDArray[np.float64]:
@@ -79,7 +80,7 @@ def _chart(
     if points < 2:
         return None
     seconds = _seconds_per_step(scenario, plot.x)
-    unit, size, dates = plot.x, 1.0, None
+    unit, size, dates = label_of_column(plot.x), 1.0, None
     if seconds is not None:
         span = max(float(np.ptp(x)) * seconds for x, _ in columns.values())
         unit, divisor = next((u for u in _UNITS if span >= 3 * u[1]), _UNITS[-1])
@@ -140,7 +141,9 @@ def _lines(plot: Plot, table: pa.Table, policy: str) -> list[tuple[str, pa.Table
 def _beside(plot: Plot, table: pa.Table, whole: Series) -> list[Series]:
     """A column and those that it is compared with, a line each."""
     return [
-        whole._replace(name=name, y=thin(_floats(table, name)), colour=number)
+        whole._replace(
+            name=label_of_column(name, has_unit=False), y=thin(_floats(table, name)), colour=number
+        )
         for number, name in enumerate((plot.y, *plot.beside))
     ]
 
@@ -150,7 +153,8 @@ def _stacked(plot: Plot, table: pa.Table, whole: Series) -> list[Series]:
     lines, below = [], np.zeros(table.num_rows)
     for number, name in enumerate(plot.parts):
         below = below + _floats(table, name)
-        words = name if number == 0 else f"and {name}"
+        label = label_of_column(name, has_unit=False)
+        words = label if number == 0 else f"and {label[0].lower()}{label[1:]}"
         lines.append(whole._replace(name=words, y=thin(below), colour=number))
     return lines
 

@@ -1,6 +1,7 @@
 """A run as trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing show.
 
-Machines are processes, what runs on them are slices, and what is recorded over time are counters.
+Machines are processes, what runs on them are slices, and what is recorded over time are counters;
+of tiers there are only these.
 Slices of one thread may not overlap there, so those of a machine are laid on as few lanes as can
 be: each begins on the lowest lane that is free. The format is the Trace Event Format of Chrome,
 whose times are in microseconds.
@@ -23,29 +24,25 @@ if TYPE_CHECKING:
     from cloudarena.contract.result import Result
 
 MICROSECONDS = 1e6
-TIMES = ("tick", "time_s")
-HISTORIES = ("series", "power")
+TIMES = ("time_s", "tick")
+HISTORIES = ("series", "power", "periods")
 """Tables with one row for each time, of the whole."""
-OF_MEMBERS = ("machines_series", "nodes_series")
-"""Tables with one row for each time and machine, with full recording."""
-SHOWN = ("utilisation", "cpu_utilisation", "used_cores", "power_w")
+OF_MEMBERS = {"machines_series": "machine", "nodes_series": "node", "tiers": "tier"}
+"""Tables with one row for each time and machine, with full recording, or tier: its column."""
+SHOWN = ("utilisation", "cpu_utilisation", "used_cores", "power_w", "fat", "thin")
 """Columns of these that become counters."""
-
-
-def slices_of(kind: Kind) -> Slices:
-    """The table of a kind whose rows begin and end; raises if there is none."""
-    if kind.slices is None:
-        raise CloudarenaError(f"--trace: {kind} has no work that begins and ends in its tables")
-    return kind.slices
 
 
 def trace_events(result: Result, kind: Kind) -> str:
     """The JSON of a run; ``result`` has tables."""
-    slices = slices_of(kind)
-    if slices.table not in result.tables:
+    slices = kind.slices
+    if slices is not None and slices.table not in result.tables:
         raise CloudarenaError(f"--trace: the run kept no table {slices.table!r}: record=summary")
     scale = MICROSECONDS * (result.tick_seconds or 1.0)
-    events = [*_slices(result, slices, scale), *_counters(result, scale)]
+    events = [] if slices is None else [*_slices(result, slices, scale)]
+    events += _counters(result, scale)
+    if not events:
+        raise CloudarenaError("--trace: the run kept nothing over time: record=summary")
     about = {"scenario": result.scenario, "policy": result.policy, "seed": result.seed}
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ms", "otherData": about})
 
@@ -103,12 +100,12 @@ def _counters(result: Result, scale: float) -> Iterator[dict[str, Any]]:
         table = result.tables.get(name)
         if table is not None:
             time = next(one for one in TIMES if one in table.column_names)
-            values = [one for one in _numbers(table) if one not in TIMES]
+            values = [one for one in _numbers(table) if one not in (*TIMES, "period")]
             yield from _counts(table, time, values, scale, None)
-    for name in OF_MEMBERS:
+    for name, member in OF_MEMBERS.items():
         table = result.tables.get(name)
         if table is not None:
-            time, member = table.column_names[:2]
+            time = next(one for one in TIMES if one in table.column_names)
             values = [one for one in SHOWN if one in table.column_names]
             yield from _counts(table, time, values, scale, member)
 

@@ -81,7 +81,7 @@ def measured(cell: str, published: float, ours: Estimate, leeway: float = 0.0) -
 
 
 def claimed(cell: str, claim: str, ours: Estimate, holds: bool) -> Row:
-    """A row of a claim in words, and whether our number bears it out."""
+    """A row of a claim in words, and whether our whole interval bears it out."""
     return Row(cell, claim, *ours, AGREES if holds else DIFFERS)
 
 

@@ -76,7 +76,7 @@ def tier_rows(seeds: int) -> list[Row]:
         claimed("figure 3.7: correlation of predicted and measured response", "above 0",
                 found[3], found[3].low > 0.0),
         claimed("figure 3.7: share of minutes with a mean response of at most 10 s",
-                "0.98 or more", found[4], found[4].mean >= 0.98),
+                "0.98 or more", found[4], found[4].low >= 0.98),
     ]  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def metric_rows(seeds: int, metrics: int, most: int) -> list[Row]:
             "figure 7.14: probability that 10 metrics hold the best 5 in 10 of 200",
             "above 0.95",
             ours,
-            ours.mean > 0.95,
+            ours.low > 0.95,
         )
     )
     cell = "figure 7.15: held of the best 100 of 1,800 unseen by 10 metrics"

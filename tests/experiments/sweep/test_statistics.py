@@ -4,36 +4,35 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cloudarena.base.errors import CloudarenaError, SpecError
-from cloudarena.contract import Metric
+from cloudarena.base.names import UNSERVED
 from cloudarena.experiments.compare import compare
 from cloudarena.experiments.sweep import statistics
 from cloudarena.experiments.sweep.plan import make_plan
 from cloudarena.experiments.sweep.results import open_results
 from cloudarena.experiments.sweep.sensitivity import sensitivities
 from cloudarena.experiments.sweep.statistics import (
+    CellRows,
     cells_of,
     compare_cells,
     comparison_of,
     conclusions,
+    in_pairs,
+    metric_of,
+    replications_needed,
     settling,
 )
-from cloudarena.experiments.sweep.until import (
-    Until,
-    next_round,
-    read_until,
-    replications_needed,
-)
+from cloudarena.experiments.sweep.until import Until, next_round, read_until
 
 from .small import SPEC, experiment, run_here
-
-COST = Metric("cost_usd", "what it costs", "lower")
 
 
 @pytest.fixture(scope="module")
@@ -130,51 +129,96 @@ def test_cells_that_differ_in_keys_are_called_cells(tmp_path: Path) -> None:
     assert words == f"clusters: {same}"
 
 
+SPAN = "makespan_s"
+
+
 def rule(limit: float = 0.0, drops: bool = True, cells: int = 3) -> Until:
-    return Until(COST, limit, True, drops, (range(cells),))
+    return Until(metric_of("clusters", SPAN), limit, True, drops, (range(cells),))
 
 
-def draws(*means: float, count: int = 10, spread: float = 1.0) -> dict[int, dict[int, float]]:
+def draws(
+    *means: float, counts: Sequence[int] = (10,) * 60, spread: float = 1.0, **shares: Any
+) -> dict[int, CellRows]:
+    """Cells with such mean makespans; ``share_0`` is what the first one leaves undone."""
     rng = np.random.default_rng(1)
-    noise = rng.normal(0.0, spread, count)
-    return {
-        cell: dict(enumerate((mean + noise + rng.normal(0.0, spread / 10, count)).tolist()))
-        for cell, mean in enumerate(means)
-    }
-
-
-SERVED = {cell: dict.fromkeys(range(100), 0.0) for cell in range(5)}
+    noise = rng.normal(0.0, spread, max(counts))
+    found = {}
+    for cell, mean in enumerate(means):
+        own, count = rng.normal(0.0, spread / 10, max(counts)), counts[cell]
+        share = np.resize(shares.get(f"share_{cell}", 0.0), max(counts))
+        values = {SPAN: (mean + noise + own)[:count], UNSERVED: share[:count]}
+        found[cell] = CellRows(
+            cell, "clusters", "", "", str(cell), {}, np.arange(count), values, ("",) * count, ()
+        )
+    return found
 
 
 def test_cells_that_are_surely_worse_stop_and_so_does_a_winner_alone() -> None:
-    everyone = {0, 1, 2}
-    assert rule().unsettled(draws(10, 20, 10.01), SERVED, everyone, 10, 1) == {0, 2}
-    assert rule().unsettled(draws(10, 20, 30), SERVED, everyone, 10, 1) == set()
+    assert rule().unsettled(draws(10, 20, 10.01), 1) == {0, 2}
+    assert rule().unsettled(draws(10, 20, 30), 1) == set()
 
 
 def test_narrow_intervals_stop_a_cell() -> None:
     values = draws(100, 100.01, 100.02, spread=0.1)
-    assert rule(0.01).unsettled(values, SERVED, {0, 1, 2}, 10, 1) == set()
-    assert rule(1e-6).unsettled(values, SERVED, {0, 1, 2}, 10, 1) != set()
+    assert rule(0.01).unsettled(values, 1) == set()
+    assert rule(1e-6).unsettled(values, 1) != set()
 
 
 def test_with_every_a_cell_that_is_worse_goes_on() -> None:
-    values = draws(10, 20, 30)
-    assert rule(1e-6, drops=False).unsettled(values, SERVED, {0, 1, 2}, 10, 1) == {0, 1, 2}
+    assert rule(1e-6, drops=False).unsettled(draws(10, 20, 30), 1) == {0, 1, 2}
+
+
+def test_a_cell_whose_interval_is_narrow_is_still_a_rival() -> None:
+    """Else the only one that is left would pass for the winner, and stop."""
+    values = draws(100, 100)
+    rng = np.random.default_rng(2)
+    values[1].values[SPAN][:] = 99.9 + rng.normal(0.0, 5.0, 10)
+    assert rule(0.02, cells=2).unsettled(values, 1) == {1}
 
 
 def test_who_may_serve_less_is_no_winner_yet() -> None:
-    """On average 0.05 % more is left undone, but it may be 0.2 %: it goes on, and another too."""
-    perhaps = {**SERVED, 0: {k: 0.0005 + 0.004 * (-1) ** k for k in range(100)}}
-    assert rule().unsettled(draws(1, 20, 30), SERVED, {0, 1, 2}, 10, 1) == set()
-    assert rule().unsettled(draws(1, 20, 30), perhaps, {0, 1, 2}, 10, 1) == {0, 1}
+    """On average 0.05 % more is left undone, but it may be 0.2 %: it goes on, and others too."""
+    assert rule().unsettled(draws(1, 20, 30), 1) == set()
+    left = rule().unsettled(draws(1, 20, 30, share_0=[0.0045, -0.0035]), 1)
+    assert left == {0, 1}
 
 
-def test_who_serves_less_drops_nobody() -> None:
-    lazy = {**SERVED, 0: dict.fromkeys(range(100), 0.9)}
-    noisy = {0: {k: 0.9 + 0.001 * (k % 3) for k in range(100)}}
-    left = rule().unsettled(draws(1, 20, 20.01), {**lazy, **noisy}, {0, 1, 2}, 10, 1)
+@pytest.mark.parametrize("count", [3, 50])
+def test_who_serves_less_drops_nobody(count: int) -> None:
+    means = (1, 20, 20.01, *range(30, 27 + count))
+    left = rule(cells=count).unsettled(draws(*means, share_0=[0.9, 0.901, 0.902]), 1)
     assert left == {1, 2}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_it_does_not_stop_where_the_comparison_asks_for_more(seed: int) -> None:
+    """Close means and close shares: who wins by the rule wins by the comparison of all cells."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(10, 24))
+    cells = draws(*(10 + rng.exponential(0.1, 4)), counts=[count] * 4)
+    for cell in cells.values():
+        cell.values[SPAN][:] += rng.normal(0.0, 0.1, count)
+        if rng.random() < 0.5:
+            cell.values[UNSERVED][:] = rng.exponential(2e-4, count)
+    metric = metric_of("clusters", SPAN)
+    comparison = in_pairs(list(cells.values()))
+    for look in (1, 2):
+        left = rule(cells=4).unsettled(cells, look)
+        if not left:
+            assert comparison.winner(metric) is not None
+        stopped = {str(cell) for cell in set(cells) - left}
+        assert not left or stopped <= set(comparison.behind(metric))
+
+
+def test_cells_that_ran_more_often_are_compared_by_all_that_they_ran() -> None:
+    """The third stopped after ten replications; the other two are told apart by forty."""
+    cells = draws(10, 10.03, 30, counts=(40, 40, 10))
+    metric = metric_of("clusters", SPAN)
+    together = in_pairs(list(cells.values()))
+    assert together.winner(metric) == "0"
+    assert together.pair("1", SPAN).replications == 40
+    assert together.pair("2", SPAN).replications == 10
+    assert comparison_of(list(cells.values())).winner(metric) is None
 
 
 def test_a_sequential_sweep_saves_runs_and_is_the_same_again(tmp_path: Path) -> None:

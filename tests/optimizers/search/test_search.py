@@ -14,8 +14,12 @@ from cloudarena.optimizers import (
     random_search,
     tpe,
 )
+from cloudarena.optimizers.budget.meter import Meter
 from cloudarena.optimizers.search.begin import spread_points
+from cloudarena.optimizers.search.finish import finalists_of
 from cloudarena.optimizers.search.improve import nearest
+from cloudarena.optimizers.search.smooth import Smoothed, pressed
+from cloudarena.optimizers.search.visited import Visited
 from cloudarena.optimizers.spaces.regions import Axis, Region
 
 LEVELS = np.linspace(0.0, 1.0, 1001).tolist()
@@ -138,9 +142,10 @@ def test_samplers_of_optuna_share_the_claims(method):
     found = method(problem(), evaluations=100, seed=1)
     assert found.summary() == method(problem(), evaluations=100, seed=1).summary()
     assert bowl(problem().design(found.best)) < 0.1
-    assert found.visited == 75  # the rest is for the finalists
-    with pytest.raises(SpecError, match="4 are not enough to search"):
-        method(problem(), evaluations=4)
+    assert found.visited == 85  # the rest is for the finalists
+    with pytest.raises(SpecError, match="7 are not enough to search: at least 8, 1 for each of 4"):
+        method(problem(), evaluations=7)
+    assert method(problem(), evaluations=8).visited == 4
 
 
 def test_auto_searches_where_designs_are_too_many_and_says_why():
@@ -164,6 +169,70 @@ def test_first_points_are_spread_and_keep_the_rules():
     assert (points[:, 0] < points[:, 1]).all()
     gaps = [nearest(region, points[[k]], np.delete(points, k, axis=0))[0] for k in range(12)]
     assert min(gaps) > 0.02
+
+
+def test_the_visited_take_turns_with_the_replications_and_finalists_have_others():
+    """Who looks at one replication only goes after what is good in that one."""
+    asked = {}
+
+    class Watched(FunctionProblem):
+        def simulate(self, designs, replications):
+            for replication in replications.tolist():
+                asked.setdefault(replication, []).extend(designs.tolist())
+            return super().simulate(designs, replications)
+
+    for method, turns in ((gp, 4), (random_search, 1)):
+        asked.clear()
+        designs = Grid({"x": LEVELS, "y": LEVELS})
+        found = method(Watched(noisy, designs), evaluations=100, replications=1, seed=3)
+        visited = [len(asked[turn]) for turn in range(turns)]
+        assert sum(visited) == found.visited == 85
+        assert max(visited) - min(visited) <= 1
+        finalists = set().union(*(asked[r] for r in asked if r >= turns))
+        assert len(finalists) <= 5
+    asked.clear()
+    gp(Watched(noisy, designs), evaluations=25, replications=1)
+    assert len(asked[0]) == 21  # too few to tell the luck of several
+
+
+def test_a_policy_that_has_no_model_is_compared_in_the_same_replication():
+    """It is measured, not predicted: with turns its luck would be taken for its own."""
+    asked = set()
+
+    def run(design, rng):
+        return rng.normal(0.0, 5.0) + (1.0 if design[0] == "plain" else 0.01 * abs(design[1] - 20))
+
+    class Watched(FunctionProblem):
+        def simulate(self, designs, replications):
+            asked.add((len(designs) > 3, tuple(replications.tolist())))
+            return super().simulate(designs, replications)
+
+    tried = Watched(run, Conditional())
+    found = gp(tried, evaluations=60, replications=1)
+    assert tried.design(found.best)[0] == "tuned"
+    assert {replications for many, replications in asked if many} <= {(0,)}
+
+
+def test_what_is_far_from_the_best_is_pressed_together():
+    losses = np.array([1.0, 2.0, 3.0, 4.0, 1000.0])
+    pressed_losses = pressed(losses)
+    assert pressed_losses[:3].tolist() == [1.0, 2.0, 3.0]
+    assert (np.diff(pressed_losses) > 0.0).all()
+    assert pressed_losses[-1] == pytest.approx(3.0 + 2.0 * np.log1p(997.0 / 2.0))
+    assert pressed(np.ones(3)).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_finalists_are_who_is_known_to_be_good_rather_than_who_may_be(monkeypatch):
+    """Two predictions are nearly alike; of the one that is a little better, less is known."""
+    axis = Region((Axis(101),), lambda points: points[:, 0], lambda p: np.ones(len(p), bool))
+    tried = FunctionProblem(lambda design, rng: 0.0, range(101))
+    visited = Visited(Meter(tried, 100), (axis,), 1)
+    visited.visit(0, np.array([[40], [60], [80]]))
+    mean, deviation = np.array([[0.1], [0.2], [0.0]]), np.array([[0.1], [0.1], [0.4]])
+    model = Smoothed(mean, deviation, np.zeros((3, 1)))
+    monkeypatch.setattr("cloudarena.optimizers.search.finish.smoothed", lambda _: model)
+    assert finalists_of(visited, 2, 2.0).tolist() == [0, 1]
+    assert finalists_of(visited, 3, 2.0).tolist() == [0, 1, 2]
 
 
 def test_the_middle_is_visited_first():

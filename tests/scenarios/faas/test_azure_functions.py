@@ -7,6 +7,7 @@ import pytest
 import cloudarena
 from cloudarena import simulate
 from cloudarena.base.errors import CloudarenaError
+from cloudarena.workloads.faas.measured import read_sums
 from tests.scenarios.faas.cases import column
 
 HASHES = ("a" * 64, "b" * 64, "c" * 64)
@@ -75,6 +76,72 @@ def test_quantiles_are_joined_by_lines():
     assert made.values[49:51] == pytest.approx((1.495, 1.505))
 
 
+def odd_day(folder, invocations, durations, **changes):
+    """Functions of ten minutes: (app, hash, trigger, a minute), and (app, hash, milliseconds)."""
+    rows = [f"HashOwner,HashApp,HashFunction,Trigger,{','.join(map(str, range(1, 1441)))}"]
+    for app, name, trigger, count in invocations:
+        rows.append(f"o,{app},{name},{trigger},{','.join([str(count)] * 1440)}")
+    (folder / "invocations.csv").write_text("\n".join(rows) + "\n")
+    heads = ",".join(f"percentile_Average_{p}" for p in PERCENTILES)
+    rows = [f"HashOwner,HashApp,HashFunction,{heads}"]
+    rows += [f"o,{app},{name},{','.join(map(str, times))}" for app, name, times in durations]
+    (folder / "durations.csv").write_text("\n".join(rows) + "\n")
+    (folder / "memory.csv").write_text("HashApp,AverageAllocatedMb_pct95\np,100\nq,900\n")
+    functions = {"source": "azure-2019", "invocations": "invocations.csv", **changes}
+    functions |= {"durations": "durations.csv", "memory": "memory.csv"}
+    spec = {"scenario": "faas", "duration_s": 600, "devices": {"types": {"nuc": 1}}}
+    return cloudarena.load(spec | {"functions": functions}, folder=folder)
+
+
+def requests_and_seconds(spec):
+    """The requests of each function, and their mean time."""
+    result = simulate(spec, "first-fit")
+    columns = (column(result, "functions", key) for key in ("function", "requests"))
+    means = column(result, "functions", "executed_mean_s")
+    return {
+        name: (count, pytest.approx(mean))
+        for name, count, mean in zip(*columns, means, strict=True)
+        if name != "idle"
+    }
+
+
+def test_apps_may_have_functions_of_one_name(tmp_path):
+    word, other = "a" * 64, "b" * 64
+    rows = [("p", word, "http", 1), ("q", word, "timer", 2), ("q", word, "http", 1)]
+    times = [("p", word, [100] * 7), ("q", word, [5000] * 7), ("q", other, [300] * 7)]
+    spec = odd_day(tmp_path, [*rows, ("q", other, "http", 1)], times)
+    assert requests_and_seconds(spec) == {
+        "p-" + "a" * 16: (10, 0.1),
+        "q-" + "a" * 16: (30, 5.0),
+        "b" * 16: (10, 0.3),
+    }
+    assert [one.image.memory_mb for one in spec.functions] == [900, 100, 900]
+    again = cloudarena.load(spec.model_dump(mode="json"))
+    assert requests_and_seconds(again) == requests_and_seconds(spec)
+
+
+def test_a_name_that_another_begins_with_takes_only_its_own_invocations(tmp_path):
+    names = ("001", "00", "0012")
+    rows = [("p", name, "http", k) for k, name in enumerate(names, start=1)]
+    spec = odd_day(tmp_path, rows, [("p", name, [100] * 7) for name in names])
+    counts = {name: count for name, (count, _) in requests_and_seconds(spec).items()}
+    assert counts == {"001": 10, "00": 20, "0012": 30}
+
+
+def test_percentiles_that_fall_count_as_the_highest_so_far(tmp_path):
+    spec = odd_day(tmp_path, [("p", "a", "http", 1)], [("p", "a", [5, 4, 0, 9, 2, 100, 50])])
+    assert [seconds for _, seconds in spec.functions[0].image.execution.points] == [
+        *(0.005, 0.005, 0.005, 0.009, 0.009, 0.1, 0.1)
+    ]
+
+
+@pytest.mark.parametrize(("cell", "words"), [("", "is empty"), ("-1", "-1 is not allowed: from 0")])
+def test_odd_cells_are_named(tmp_path, cell, words):
+    with pytest.raises(CloudarenaError) as error:
+        odd_day(tmp_path, [("p", "a", "http", 1)], [("p", "a", [5, 5, 5, cell, 5, 5, 5])])
+    assert f"durations.csv, line 2: percentile_Average_50: {words}" in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -83,6 +150,8 @@ def test_quantiles_are_joined_by_lines():
         ({"trigger": "timer"}, "has no functions with the trigger timer"),
         ({"source": "azure-2018"}, "source"),
         ({"each": {"workerz": 1}}, "unknown key 'workerz'"),
+        ({"each": {"image": 3}}, "each: image: 3 is not allowed: keys"),
+        ({"each": {"requests": {"source": "none"}}}, "each: requests: is not allowed: the trace"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, changes, message):
@@ -139,3 +208,17 @@ def test_cold_starts_are_made_of_the_columns_that_were_recorded(tmp_path):
     ):
         with pytest.raises(CloudarenaError, match=message):
             simulate(weeks(tmp_path, each={"start": start | changes}), "first-fit")
+
+
+def test_cold_starts_of_whole_seconds_and_names_that_begin_with_zero(tmp_path):
+    path = tmp_path / "cold.csv"
+    path.write_text("day,funcName,podAllocationCost,schedulingCost\n0,010,1,2\n0,10,4,\n0,10,3,1\n")
+    columns = ("podAllocationCost", "schedulingCost")
+    assert read_sums(path, columns, {"funcName": "010"}) == (3,)
+    assert read_sums(path, columns, {"funcName": 10}) == (4,)
+    path.write_text("funcName,podAllocationCost,schedulingCost\n10,,\n")
+    with pytest.raises(CloudarenaError, match="has no times in podAllocationCost, schedulingCost"):
+        read_sums(path, columns, {})
+    path.write_text("funcName,podAllocationCost,schedulingCost\n10,1 s,2\n")
+    with pytest.raises(CloudarenaError, match="line 2: podAllocationCost: '1 s' is not allowed"):
+        read_sums(path, columns, {})

@@ -83,14 +83,17 @@ def check_sums(result):
 
 
 def recomputed_j(scenario, result):
-    """The energy of each node with a linear model, from utilisations alone; None for others."""
+    """The energy of each node with a linear model, from utilisations alone; None for others.
+
+    What a cap cuts off is not in utilisations: the slow reference knows it.
+    """
     known, found = scenario.devices.known, []
     seconds = values(result, "utilisation_series", "interval_s")
     of_node = np.array(column(result, "utilisation_series", "node"), object)
     for row in result.tables["nodes"].to_pylist():
         device = known[row["device"]]
         model = scenario.power_of(device)
-        if model.model != "linear":
+        if model.model != "linear" or row["device"] in scenario.power.caps:
             found.append(None)
             continue
         watts = dict(zip(RESOURCES, (model.cpu_w, *model.others_w(device)), strict=True))

@@ -1,5 +1,7 @@
 """The kernel equals the slow, obvious model."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -42,6 +44,20 @@ SUPPLIES = (
     {"nuc-0": {"battery_wh": 0.05, "grid": False, "solar_series": SUN, "restart_charge": 0.3}},
     {"rpi4": {"battery_wh": 0.03, "charge": 0.5, "least_charge": 0.4, "solar_w": 4.7}},
 )
+SCALERS = (
+    *("none", "average-requests", "concurrency", "per-request", "per-request"),
+    *("request-rate", "queue-length", "cpu-utilisation"),
+)
+MORE_OF_RULES = {
+    "request-rate": st.sampled_from(
+        [{}, {"step": 2}, {"lower_threshold": 0.2}, {"step": 3, "lower_threshold": 0.0}]
+    ),
+    "queue-length": st.sampled_from([{}, {"step": 1}, {"tolerance": 0.4}]),
+    "cpu-utilisation": st.sampled_from(
+        [{}, {"most_up": 2, "most_more": 1}, {"most_up": 1.5}, {"step": 1}, {"tolerance": 0.3}]
+    ),
+}
+"""What rules of scaling have besides."""
 OFF = (
     {},
     {"off_after_s": 3.1, "off_w": 0.4, "boot_s": 2.3, "boot_w": 11.0},
@@ -57,12 +73,13 @@ PLACEMENTS = {1: ALONE, 2: (*ALONE, {"apart": ["f"]}, {"near": ["g"]}, {"apart":
 @st.composite
 def functions(draw, name):
     rule = {"minimum": draw(st.integers(0, 2)), "maximum": draw(st.integers(2, 5))}
-    by = draw(st.sampled_from(["none", "average-requests", "concurrency", "per-request"]))
+    by = draw(st.sampled_from(SCALERS))
     if by == "per-request":
         rule |= {"by": by, "expiry_s": draw(st.sampled_from([3.0, 20.0])), **draw(KEEPS)}
     elif by != "none" or rule["minimum"] == 0:
         rule |= {
             "by": "average-requests" if by == "none" else by,
+            **(draw(MORE_OF_RULES[by]) if by in MORE_OF_RULES else {}),
             "stabilisation_s": draw(st.sampled_from([0, 0, 21])),
             "panic_threshold": draw(st.sampled_from([1, 2])),
             "interval_s": draw(st.sampled_from([5, 7])),
@@ -256,6 +273,7 @@ def check(scenario, seed, reference):
         assert row["arrival_s"] == pytest.approx(request.arrival, abs=1e-7)
         assert row["start_s"] == pytest.approx(request.start, abs=1e-7)
         assert row["finish_s"] == pytest.approx(request.finish, abs=1e-7)
+    check_service(scenario, result, reference)
     close = {"rel": 1e-9, "abs": 1e-6}
     nodes, parts = result.tables["nodes"], result.tables["functions"]
     for column, name in (
@@ -286,3 +304,32 @@ def check(scenario, seed, reference):
         used[row["function"]] += row["cpu"] * row["interval_s"]
     assert list(used.values()) == pytest.approx(reference.cpu_s, **close)
     return result
+
+
+def check_service(scenario, result, reference):
+    """What was left undone, of all requests; response times of as many as came after a warm-up."""
+    functions = {one.name: one for one in scenario.functions}
+
+    def called(function):
+        return [functions[call.function] for call in function.calls for _ in range(call.count)]
+
+    def size(function):
+        return 1 + sum(size(one) for one in called(function))
+
+    wanted = undone = 0
+    for request in reference.requests:
+        if not request.again:
+            calls = called(scenario.functions[request.function])
+            never = sum(size(one) for k, one in enumerate(calls) if k not in request.made)
+            wanted += 1 + never
+            undone += (request.outcome != "completed") + never
+            assert request.outcome != "completed" or never == 0
+    assert result.metrics["unserved_share"] == undone / max(1, wanted)
+    inside = [one for one in reference.requests if one.outcome == "unfinished"]
+    done = [one for one in reference.requests if one.outcome == "completed" and not one.early]
+    late = sum(one.came_first < scenario.warmup_s for one in (*inside, *done))
+    times = sorted(one.finish - one.arrival for one in done)[late:]
+    times += [scenario.duration_s - one.arrival for one in inside]
+    expected = sum(times) / len(times) if times else math.nan
+    found = result.metrics["response_mean_s"]
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-6, nan_ok=True)

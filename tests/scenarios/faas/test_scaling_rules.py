@@ -7,13 +7,13 @@ from cloudarena.base.errors import SpecError
 from tests.scenarios.faas.cases import column, function, scenario
 
 
-def by_trace(folder, times, rule, seconds=1.0, **changes):
+def by_trace(folder, times, rule, seconds=1.0, workers=1, **changes):
     """A function on a NUC with requests at some times, which scales by a rule."""
     path = folder / "requests.csv"
     path.write_text("\n".join(["time_s,function", *(f"{time},f" for time in times), ""]))
     made = function(
         seconds,
-        workers=1,
+        workers=workers,
         image={"use": {"cpu": 0.01}, "cpu_millicores": 10},
         scaling={"maximum": 10, **rule},
         requests={"source": "none"},
@@ -44,12 +44,76 @@ def test_concurrency_with_a_surge(tmp_path):
     assert changes_of(result) == [(2, 1, 3), (4, 3, 5), (8, 5, 2), (10, 2, 1)]
 
 
+def test_a_surge_that_goes_on_keeps_replicas_for_a_whole_window_more(tmp_path):
+    # Four requests from 1 to 4.5 s. In the system over the last 2 s, over the last 4 s:
+    #  2 s: 2, 2    a surge: 2 >= 2 times the one replica
+    #  4 s: 4, 3    still one, by two replicas
+    #  6 s: 1, 2.5  within a window of the last
+    #  8 s: 0, 0.5  the window is not over: it has to be longer ago
+    # 10 s: 0, 0    calm: none, but half of what there is
+    rule = {"by": "concurrency", "interval_s": 2, "window_s": 4, "panic_s": 2, "threshold": 1}
+    alone = {"contention": {"model": "none"}, "workers": 10}
+    result = simulate(by_trace(tmp_path, [1] * 4, rule, seconds=3.5, **alone), record="full")
+    assert changes_of(result) == [(2, 1, 2), (4, 2, 4), (10, 4, 2), (12, 2, 1)]
+
+
+def test_a_surge_grows_by_no_more_than_is_allowed(tmp_path):
+    # Ten requests want ten replicas; each time ceil(1.5 n) of n that are ready.
+    rule = {"by": "concurrency", "interval_s": 2, "window_s": 4, "panic_s": 2, "most_up": 1.5}
+    result = simulate(by_trace(tmp_path, [1] * 10, rule, seconds=1000), record="full")
+    steps = [1, 2, 3, 5, 8, 10]
+    expected = [(2 * k + 2, *steps[k : k + 2]) for k in range(5)]
+    assert changes_of(result) == expected
+
+
 def test_fewer_replicas_only_as_all_suggestions_of_the_time_of_stabilisation_say(tmp_path):
     # Four requests a second for 5 s, then one, then none: 4, 1, 0, 0, ... replicas every 5 s.
     times = [k / 4 for k in range(20)] + [5 + k for k in range(5)]
     rule = {"by": "average-requests", "interval_s": 5, "stabilisation_s": 10}
     result = simulate(by_trace(tmp_path, times, rule, seconds=0.01), record="full")
     assert changes_of(result) == [(5, 1, 4), (20, 4, 1)]
+
+
+def by_use(start, use, cores, load=2, **changes):
+    """A function on a NUC, which scales by its use of CPU; all requests take a second."""
+    made = function(
+        rate=load,
+        workers=1,
+        image={"use": {"cpu": use}, "cpu_millicores": round(1000 * cores)},
+        scaling={"by": "hpa", "start": start, "maximum": 40, **changes.pop("scaling", {})},
+        **changes,
+    )
+    return simulate(scenario(made, contention={"model": "none"}), record="full")
+
+
+def test_hpa_doubles_at_most_or_adds_four():
+    # One request a second keeps a fifth of a core busy: 25 replicas at .8 of .01 cores.
+    result = by_use(1, 0.05, 0.01, load=1)
+    assert changes_of(result) == [(15, 1, 5), (30, 5, 10), (45, 10, 20), (60, 20, 25)]
+
+
+def test_hpa_changes_nothing_before_a_replica_is_ready():
+    # Ready at 40 s, without a request: at 45 s all five are seen to be idle.
+    result = by_use(5, 0.05, 0.01, load=0, start_s=40, scaling={"stabilisation_s": 0})
+    assert changes_of(result) == [(45, 5, 1)]
+
+
+def test_hpa_stays_at_what_there_was_at_the_start_for_the_time_of_stabilisation():
+    result = by_use(3, 0.05, 0.01, load=0, scaling={"stabilisation_s": 30})
+    assert changes_of(result) == [(45, 3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("start", "changes"),
+    [
+        # Two replicas have room, each uses 2.4 cores of its 2: at .8 that is the work of three,
+        (2, [(15, 2, 3)]),
+        # and of four, of which two wait for room, all together are below the threshold.
+        (4, []),
+    ],
+)
+def test_hpa_counts_replicas_that_no_node_has_taken_without_load(start, changes):
+    assert changes_of(by_use(start, 0.6, 2)) == changes
 
 
 def test_autoscalers_by_name():

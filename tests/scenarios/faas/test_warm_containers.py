@@ -1,5 +1,6 @@
 """How long idle replicas stay, and which make room: cases by hand."""
 
+import numpy as np
 import pytest
 
 from cloudarena import simulate
@@ -39,6 +40,51 @@ def test_idle_times_that_tell_nothing_keep_the_replica_for_the_range():
     metrics = simulate(scenario(made, keep="hybrid-histogram")).metrics
     assert metrics["cold_starts"] == 1
     assert metrics["wasted_mb_s"] == pytest.approx(100 * (8.5 + 9 * 9))
+
+
+def at_times(folder, times, *made, **changes):
+    """Functions whose requests come at times: pairs of a time and a name."""
+    path = folder / "requests.csv"
+    rows = [f"{time},{name}" for time, name in times]
+    path.write_text("\n".join(["time_s,function", *rows, ""]))
+    trace = {"source": "invocations", "path": str(path)}
+    return simulate(scenario(*made, trace=trace, **changes), record="full")
+
+
+def test_windows_of_the_histogram_move_with_what_is_seen(tmp_path):
+    # Bins of 1 s, a quarter and three quarters, a margin of a tenth; after each idle time it says:
+    #   3.2 s          bin 3 alone: 0.9 * 3 = 2.7 to 1.1 * 4 = 4.4 s after the last invocation
+    #   3.2, 3.7       the same
+    #   and 7.1        three quarters of three are in bins 3 and 7: 2.7 to 1.1 * 8 = 8.8 s
+    #   and 12.5       three of four still are
+    #   and 25         beyond the range: 1 of 5
+    #   and 26, 27, 28 beyond: 4 of 8 are not more than half
+    #   and 29         5 of 9 are: it tells nothing, and the replica stays for the range of 20 s
+    idle = [3.2, 3.7, 7.1, 12.5, 25, 26, 27, 28, 29]
+    ends, windows = [1.5], [(2.7, 4.4)] * 2 + [(2.7, 8.8)] * 6 + [(0, 20)]
+    there, times, ready, gone = [[0, 0]], [0.0], 0.5, 21.5
+    for gap, (begin, until) in zip(idle, windows, strict=True):
+        came = ends[-1] + gap
+        times.append(came)
+        if came >= gone:  # it was too late: another is cold
+            ready = came + 0.5
+            there.append([came, 0])
+        end = max(came, ready) + 1
+        ends.append(end)
+        ready, gone = end + begin + 0.5, end + until
+        if begin:
+            there[-1][1] = end
+            there.append([end + begin, gone])
+        else:
+            there[-1][1] = gone
+    rule = {"keep": "hybrid-histogram", "idle_times": {"range_s": 20, "bin_s": 1}}
+    rule["idle_times"] |= {"head": 0.25, "tail": 0.75}
+    made = warm(start_s=0.5, scaling=rule)
+    result = at_times(tmp_path, [(time, "f") for time in times], made, duration_s=300)
+    found = [column(result, "replicas", name) for name in ("scheduled_s", "stopped_s")]
+    assert np.array(found).T.tolist() == [pytest.approx(one) for one in there]
+    # Those that the first window left and those that came later than the last edge were cold.
+    assert result.metrics["cold_starts"] == 8
 
 
 def test_fixed_and_forever():
@@ -87,6 +133,18 @@ def test_the_least_recently_used_makes_room(three):
 def test_greedy_dual_keeps_what_is_dear_to_start(three):
     # a: 2 invocations, 1 s / 100 MB = 0.02; b: 1 invocation, 8 s / 100 MB = 0.08.
     assert stopped(three(evict="greedy-dual")) == [("a", 30.0)]
+
+
+def test_greedy_dual_ages_what_nobody_uses(tmp_path):
+    # Two have room; ranks in 1/100: what was evicted last, and uses times cold start over MB:
+    #  20 s: a 2, b 6 (two uses): a goes, so c has 2 + 1.5 = 3.5
+    #  40 s: c goes, a has 3.5 + 2 = 5.5;  60 s: a goes, c has 5.5 + 1.5 = 7;  80 s: b goes
+    times = [(0, "a"), (0, "b"), (10, "b"), (20, "c"), (40, "a"), (60, "c"), (80, "a")]
+    made = [warm("a", start_s=2), warm("b", start_s=3), warm("c", start_s=1.5)]
+    result = at_times(tmp_path, times, *made, keep="forever", evict="greedy-dual")
+    assert sorted(stopped(result), key=lambda one: one[1]) == [
+        *(("a", 20.0), ("c", 40.0), ("a", 60.0), ("b", 80.0))
+    ]
 
 
 def test_one_that_is_not_idle_never_goes(three):

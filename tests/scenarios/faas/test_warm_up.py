@@ -43,12 +43,36 @@ def test_a_loaded_warm_up_leaves_out_what_has_ended():
     )
     # Of the arrivals at 0, 2, ..., 18 s those at 0, 2, 4 and 6 s have ended at 10 s.
     assert column(result, "invocations", "arrival_s") == [8, 10, 12, 14, 16, 18]
-    # That at 8 s counts in response times and nowhere else.
+    # That at 8 s takes the place of another in response times, and counts nowhere else.
     assert (result.metrics["requests"], result.metrics["completed"]) == (5, 4)
-    assert result.metrics["unserved_share"] == 1 / 5
     (row, _) = result.tables["functions"].to_pylist()
     assert (row["requests"], row["completed"], row["unfinished"]) == (5, 4, 1)
-    assert result.metrics["response_mean_s"] == pytest.approx((5 * 3 + 2) / 6)
+    assert result.metrics["response_mean_s"] == pytest.approx((4 * 3 + 2) / 5)
+    assert row["response_mean_s"] == result.metrics["response_mean_s"]
+    assert result.metrics["unserved_share"] == 1 / 10  # of all that came
+
+
+def test_what_came_in_the_warm_up_takes_the_place_of_the_shortest_response_times():
+    # One worker: those at 0, 4, 8, 12 and 16 s wait for the one before, and take 5, 6, 7, 8 s ...
+    made = function(5.0, rate=0.25, workers=1)
+    result = simulate(scenario(made, duration_s=30, warmup_s=11, load_from_s=0))
+    # They end at 5, 10, 15, 20, 25 and 30 s; that at 8 s is late, those at 20, 24 and 28 s go on.
+    assert (result.metrics["completed"], result.metrics["unfinished"]) == (2, 3)
+    times = sorted([25 - 16, 20 - 12, 15 - 8])[1:]  # the shortest is left out, whoever it is of
+    waited = [10, 6, 2]
+    assert result.metrics["response_mean_s"] == pytest.approx((sum(times) + sum(waited)) / 5)
+    assert result.metrics["unserved_share"] == 3 / 8
+
+
+def test_by_hand_what_is_lost_in_the_warm_up_is_left_undone():
+    # One worker: that at 0 s is answered; that at 4 s is given up at 9.5 s, and so on.
+    made = function(5.0, rate=0.25, workers=1, timeout_s=5.5)
+    prices = {"kwh_usd": 0.0, "unserved_usd": 2.0}
+    spec = scenario(made, duration_s=30, warmup_s=11, load_from_s=0, prices=prices)
+    metrics = simulate(spec).metrics
+    assert (metrics["requests"], metrics["timed_out"], metrics["unfinished"]) == (6, 5, 1)
+    assert metrics["unserved_share"] == 7 / 8
+    assert metrics["cost_usd"] == 7 * 2.0
 
 
 def postponing(made, **keys):
@@ -81,14 +105,70 @@ def test_nobody_gains_by_answering_after_the_warm_up_what_came_in_it():
         assert comparison.winner(comparison.scenario.kind.metric[metric]) != "postpones"
 
 
-def test_who_saves_a_battery_by_losing_requests_of_the_warm_up_has_left_them_undone():
+def test_who_loses_requests_of_the_warm_up_has_left_them_undone():
     made = function(1.05, 2.0, workers=1, start_s=0.0, scaling=ASKED, timeout_s=1.5)
     made["image"]["cpu_millicores"] = 100
     supplies = {"nuc": {"battery_wh": 1.0, "charge": 1.0}}
-    without = postponing(made, power=POWER)
-    comparison = postponing(made, power={**POWER, "supplies": supplies})
-    assert comparison.share_unserved("postpones") > without.share_unserved("postpones")
-    assert comparison.out_of_the_running == ("postpones",)
+    for power in (POWER, {**POWER, "supplies": supplies}):
+        assert postponing(made, power=power).out_of_the_running == ("postpones",)
+
+
+def test_what_is_lost_early_in_the_warm_up_puts_out_of_the_running():
+    """After it all is the same, so that nothing but what was lost can show it."""
+    made = function(1.05, 2.0, workers=1, scaling=ASKED, timeout_s=1.5)
+    made["image"]["cpu_millicores"] = 100
+    spec = scenario(made, duration_s=160, warmup_s=100, load_from_s=0, power=POWER)
+
+    def serves(decision):
+        return 0 if decision.kind == "place" else 4
+
+    def sleeps(decision):
+        return 0 if decision.kind == "place" else 4 if decision.now >= 50 else 1
+
+    comparison = cloudarena.compare(spec, [serves, sleeps], replications=2, workers=1)
+    lost = [comparison.estimate(name, "timed_out").mean for name in comparison.policies]
+    assert lost == [0.0, 0.0]
+    assert comparison.out_of_the_running == ("sleeps",)
+
+
+def test_quick_requests_put_off_to_the_end_of_the_warm_up_do_not_thin_out_slow_ones():
+    quick = function(1.0, 2.0, name="quick", workers=1, scaling=ASKED)
+    slow = function(60.0, 0.085, name="slow", workers=20)
+    for one in (quick, slow):
+        one["image"] |= {"use": {"cpu": 0.001}, "cpu_millicores": 100}
+    spec = scenario(quick, slow, duration_s=300, warmup_s=100, load_from_s=0, power=POWER)
+
+    def serves(decision):
+        return 0 if decision.kind == "place" else 4
+
+    def thins_out(decision):
+        return 0 if decision.kind == "place" else 1 if 60 <= decision.now < 99 else 4
+
+    comparison = cloudarena.compare(spec, [serves, thins_out], replications=2, workers=1)
+    p95 = [comparison.estimate(name, "response_p95_s") for name in comparison.policies]
+    assert p95[0] == p95[1] == pytest.approx((60.0,) * 3)
+    assert comparison.less_served == ()
+
+
+def test_calls_made_again_are_no_further_work():
+    """The node of a caller fails: its first two calls were served, and are served again."""
+    calls = [{"function": "called", "count": 2}, {"function": "long"}]
+    caller = function(0.5, 0.1, name="caller", calls=calls, retries=1, timeout_s=9.5)
+    called = function(0.1, name="called", requests={"source": "none"})
+    long = function(8.0, name="long", requests={"source": "none"}, workers=2)
+    failures = [{"node": "nuc-0", "at_s": 4.0, "for_s": 1.0}]
+    keys = {"duration_s": 20, "devices": {"types": {"nuc": 2}}, "topology": {"failures": failures}}
+    spec = scenario(caller, called, long, **keys)
+
+    def spreads(decision):
+        is_caller = decision.replica.function == 0
+        return 0 if is_caller and decision.valid[0] else 1
+
+    metrics = simulate(spec, spreads).metrics
+    # The first is begun again at 4 s, makes its three calls again, and is given up at 9.5 s. That
+    # at 10 s is answered, and so are all calls.
+    assert (metrics["retries"], metrics["requests"], metrics["completed"]) == (1, 11, 10)
+    assert metrics["unserved_share"] == 1 / 8
 
 
 def test_series_cover_the_warm_up_and_sum_to_the_rest():

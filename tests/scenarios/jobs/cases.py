@@ -29,6 +29,7 @@ def machine_types(draw: Any) -> list[Spec]:
             "cpu": draw(CPUS),
             "memory": draw(st.sampled_from([1, 1, 2, 0.6])),
             "gpu": draw(st.sampled_from([0, 0, 2, 2, 1.5])),
+            "gpu_model": draw(st.sampled_from(["", "T4", "T4", "A10"])),
             "speed": draw(SPEEDS),
         }
         for number, count in enumerate(draw(st.lists(st.integers(1, 2), min_size=1, max_size=3)))
@@ -44,6 +45,9 @@ def demands(draw: Any, machines: list[Spec]) -> Spec:
         demand["memory"] = round(draw(SHARES) * home["memory"], 6)
     if home["gpu"] and draw(st.booleans()):
         demand["gpu"] = draw(st.sampled_from([1, home["gpu"], 0.6, 0.5, 0.3, 1.3]))
+        if home["gpu_model"] and draw(st.booleans()):
+            others = draw(st.sampled_from([[], [], ["T4"], ["H100"]]))
+            demand["gpu_models"] = [home["gpu_model"], *others]
     if draw(st.integers(0, 9)) == 0:
         demand["cpu"] = 0  # a task that holds nothing, or memory alone
     return demand

@@ -36,6 +36,7 @@ class Task:
     known: float  # what policies are told of the duration; NaN if nothing
     gang: bool
     parents: list[int]
+    models: tuple[str, ...] = ()  # of GPUs; none: any will do
     children: list[int] = field(default_factory=list)
     ready: float | None = None
     started: int = 0  # the lowest index that has never started
@@ -74,6 +75,7 @@ class Machine:
     name: str
     capacity: Sizes
     speed: float
+    model: str = ""
     up: bool = True
     starts: int = 0
 
@@ -119,13 +121,18 @@ class Cluster:
 
     def copies(self, task: int, machine: int) -> int:
         """How many of the task's waiting instances could begin on a machine now."""
-        if not self.machines[machine].up:
+        if not self.machines[machine].up or not self.may_run(task, machine):
             return 0
         it, free = self.tasks[task], self.free(machine)
         gpus, count = self.free_gpus(machine), 0
         while count < copies_in(free, it) and take_gpus(gpus, it.demand[3]) is not None:
             count += 1
         return count
+
+    def may_run(self, task: int, machine: int) -> bool:
+        """Whether the GPUs of a machine are of a model that a task asks for."""
+        models = self.tasks[task].models
+        return not models or self.machines[machine].model in models
 
     def free_gpus(self, machine: int) -> list[int]:
         """What is free of each GPU: 2.5 GPUs are two and a half one."""
@@ -230,6 +237,7 @@ def build(spec: dict[str, Any]) -> Cluster:
             kind.get("name", "machine"),
             millionths(kind, cpu=0, memory=1, disk=1, gpu=0),
             kind.get("speed", 1.0),
+            kind.get("gpu_model", ""),
         )
         for kind in spec["machines"]
         for _ in range(kind.get("count", 1))
@@ -260,6 +268,7 @@ def build(spec: dict[str, Any]) -> Cluster:
                     if "estimates" in known
                     else math.nan,
                     gang=task.get("gang", False),
+                    models=tuple(task.get("gpu_models", ())),
                     parents=[first + names.index(parent) for parent in task.get("parents", [])],
                 )
             )

@@ -179,7 +179,7 @@ def free_at(cluster: Cluster, holds: list[Hold], machine: int, moment: float) ->
 
 def room(cluster: Cluster, holds: list[Hold], task: int, machine: int, begin: float) -> int:
     """How many waiting instances a machine can take at a moment and keep to their end."""
-    if not cluster.machines[machine].up:
+    if not cluster.machines[machine].up or not cluster.may_run(task, machine):
         return 0
     end = planned(cluster, task, machine, 1, begin).end
     moments = [begin, *(hold.begin for hold in holds if begin < hold.begin < end)]
@@ -196,7 +196,7 @@ def head_start(cluster: Cluster, holds: list[Hold], head: int) -> float:
         copies = sum(
             copies_in(free_at(cluster, holds, machine, moment), it)
             for machine in range(len(cluster.machines))
-            if cluster.machines[machine].up
+            if cluster.machines[machine].up and cluster.may_run(head, machine)
         )
         if copies >= (it.waiting() if it.gang else 1):
             return moment

@@ -130,10 +130,13 @@ def follow(name: str, result: Result) -> Callable[[Cluster], Start | None]:
 
 def with_whole_gpus(spec: Spec) -> Spec:
     """The spec without shares of GPUs: reservations count the GPUs of a machine together."""
-    rows = [
-        {**job, "tasks": [{**task, "gpu": math.floor(task.get("gpu", 0))} for task in job["tasks"]]}
-        for job in spec["workload"]["jobs"]
-    ]
+
+    def whole(task: Spec) -> Spec:
+        gpus = math.floor(task.get("gpu", 0))
+        kept = {k: value for k, value in task.items() if gpus or k != "gpu_models"}
+        return {**kept, "gpu": gpus}
+
+    rows = [{**job, "tasks": [*map(whole, job["tasks"])]} for job in spec["workload"]["jobs"]]
     return {**spec, "workload": {**spec["workload"], "jobs": rows}}
 
 

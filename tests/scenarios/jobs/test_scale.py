@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import cloudarena
 from cloudarena.contract import Result
+from cloudarena.engine.prefetch import FEW
 from cloudarena.engine.segment_tree import LOWEST
 from cloudarena.scenarios.jobs import POLICIES
 from cloudarena.scenarios.jobs.build import index
@@ -44,12 +45,16 @@ def test_an_index_chooses_what_a_scan_chooses(spec, name):
     assert_same(run_with(1, spec, name), run_with(NO_LIMIT, spec, name))
 
 
+@pytest.mark.parametrize("count", [150, FEW])
 @pytest.mark.parametrize("name", ["best-fit", *(slowly(n) for n in RANKED if n != "best-fit")])
-def test_an_index_chooses_what_a_scan_chooses_on_many_machines(name):
-    """With machines that fail, and demands in which now one resource is short, now another."""
+def test_an_index_chooses_what_a_scan_chooses_on_many_machines(name, count):
+    """With machines that fail, and demands in which now one resource is short, now another.
+
+    On more than ``FEW`` machines the memory is asked ahead for what comes next.
+    """
     machines = [
-        {"name": "wide", "count": 150, "cpu": 16, "memory": 1},
-        {"name": "tall", "count": 150, "cpu": 8, "memory": 3, "speed": 2},
+        {"name": "wide", "count": count, "cpu": 16, "memory": 1},
+        {"name": "tall", "count": count, "cpu": 8, "memory": 3, "speed": 2},
     ]
     spec = {
         "scenario": "jobs",

@@ -14,6 +14,7 @@ import cloudarena
 from cloudarena.base.errors import PolicyError
 from cloudarena.contract import Result
 from cloudarena.engine.compiled import jit_uncounted
+from cloudarena.engine.prefetch import FEW
 from cloudarena.scenarios.vm import POLICIES, VmScenario
 from cloudarena.scenarios.vm.build import index
 from cloudarena.scenarios.vm.kernel.choice import is_checked
@@ -93,14 +94,19 @@ def test_an_index_chooses_what_a_scan_chooses(record, case, name, percent):
     assert_same(found, scanned)
 
 
-@pytest.mark.parametrize("name", RANKED)
-def test_an_index_chooses_what_a_scan_chooses_on_many_machines(monkeypatch, name):
+@pytest.mark.parametrize(
+    ("name", "machines"),
+    [*((name, 150) for name in RANKED), ("first-fit", FEW), ("worst-fit", FEW)],
+)
+def test_an_index_chooses_what_a_scan_chooses_on_many_machines(monkeypatch, name, machines):
+    """On more than ``FEW`` machines the memory is asked ahead for what comes next."""
     rng = np.random.default_rng(7)
-    count, kinds = 4000, ({"cores": 16, "memory_gb": 64}, {"cores": 12, "memory_gb": 96})
+    arrivals = 20 * machines // 150
+    count, kinds = 200 * arrivals, ({"cores": 16, "memory_gb": 64}, {"cores": 12, "memory_gb": 96})
     rows = [
         {
             "id": vm,
-            "created": vm // 20,
+            "created": vm // arrivals,
             "lifetime": int(rng.integers(1, 160)),
             "cores": float(rng.choice([0.5, 1, 2, 4, 8])),
             "memory_gb": float(rng.choice([0.75, 3.5, 7, 28])),
@@ -111,7 +117,7 @@ def test_an_index_chooses_what_a_scan_chooses_on_many_machines(monkeypatch, name
     spec = {
         "scenario": "vm",
         "ticks": 220,
-        "machines": [{"count": 150, **kind} for kind in kinds],
+        "machines": [{"count": machines, **kind} for kind in kinds],
         "oversubscription": {"cpu": 1.25, "memory": 1.1, "utilisation": 1.0},
         "off_after_ticks": 3,
         "buffer": {"budget_ticks": 6, "delay_ticks": 2},

@@ -200,3 +200,25 @@ def test_who_starts_all_vms_in_the_last_ticks_does_not_win() -> None:
         "at_last"
     )
     assert "at_last leaves 95 % of VMs unserved" in comparison.conclusion()
+
+
+def test_who_turns_a_vm_away_that_would_fail_earns_nothing_by_it() -> None:
+    """Nor who turns away one that could be placed, so that others fail less often."""
+    scenario = cloud(vm(0, 6, cores=4), vm(1, 1, cores=1), vm(2, 1, cores=1), decide_when_full=True)
+    found = {}
+    for name, actions in {
+        "fails": (0, -1, -1),
+        "refuses": (0, REFUSE, REFUSE),
+        "has room": (REFUSE, 0, 0),
+        "serves nobody": (REFUSE, REFUSE, REFUSE),
+    }.items():
+        run = scenario.start(0)
+        for action in actions:
+            run.apply(action)
+        assert run.decision is None
+        found[name] = [
+            scenario.kind.metric[one].earned(run) for one in ("failed", "refused", "killed")
+        ]
+    assert found["fails"] == found["refuses"] == [-2.0] * 3
+    assert found["has room"] == [-1.0] * 3
+    assert found["serves nobody"] == [-3.0] * 3

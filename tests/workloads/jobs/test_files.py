@@ -11,9 +11,10 @@ import pytest
 from cloudarena.base.errors import CloudarenaError, TraceError
 from cloudarena.workloads import columns
 from cloudarena.workloads.jobs.alibaba_like import alibaba_like
-from cloudarena.workloads.jobs.columns import slice_jobs
+from cloudarena.workloads.jobs.columns import pick_jobs, slice_jobs
 from cloudarena.workloads.jobs.files import job_table, load_job_file, write_job_files
 from cloudarena.workloads.jobs.lublin import lublin_feitelson
+from cloudarena.workloads.jobs.stream import joined
 from cloudarena.workloads.jobs.tpch_like import tpch_like
 
 from .cases import same_jobs
@@ -53,6 +54,21 @@ def trace(request, tmp_path):
         return write(tmp_path / f"jobs.{request.param}", pa.table({**JOBS, **columns}))
 
     return build
+
+
+def test_models_of_gpus(trace, tmp_path):
+    path = trace(gpu=[1.0, 1.0, 1.0, 1.0], gpu_models=["T4|A10", "", "V100", ""])
+    workload = load_job_file(path)
+    assert workload.gpu_models.tolist() == ["", "", "T4|A10", "V100"]  # early is the first job
+    assert slice_jobs(workload, 1).gpu_models.tolist() == ["T4|A10", "V100"]
+    assert pick_jobs(workload, np.array([1, 0]), np.zeros(2)).gpu_models[0] == "T4|A10"
+    write_job_files(workload, tmp_path / "again")
+    same_jobs(load_job_file(tmp_path / "again" / "jobs.parquet"), workload)
+    assert load_job_file(trace(gpu_models=[""] * 4)).gpu_models is None
+    plain = load_job_file(trace())
+    both = joined([plain, workload]).gpu_models
+    assert both.tolist() == [""] * 6 + ["T4|A10", "V100"]
+    assert joined([plain, plain]).gpu_models is None
 
 
 def test_needed_columns(trace):

@@ -48,6 +48,15 @@ def test_by_hand(pods):
     assert reading == (4, 2, 1)
 
 
+def test_models_of_gpus_are_asked_for_where_the_spec_says_so(pods):
+    workload, _ = scan_openb_jobs(pods(*PODS), gpu_models=True)
+    assert workload.gpu_models.tolist() == ["G2", "V100M16|V100M32", "", ""]
+    assert load_openb_jobs(pods(*PODS)).gpu_models is None
+    header = "name,cpu_milli,memory_mib,qos,creation_time,deletion_time"
+    with pytest.raises(TraceError, match="has no column gpu_spec: gpu_models is true"):
+        scan_openb_jobs(pods("p,1000,1024,LS,5,9", header=header), gpu_models=True)
+
+
 def test_few_columns(pods):
     header = "name,cpu_milli,memory_mib,qos,creation_time,deletion_time"
     workload = load_openb_jobs(pods("p,1000,1024,LS,5,9", header=header))

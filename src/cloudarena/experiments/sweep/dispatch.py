@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from typing import NamedTuple
 
+import numpy as np
+
 from cloudarena.base.arrow import pa
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.experiments.sweep.chunks import Chunker
@@ -20,6 +22,7 @@ from cloudarena.experiments.sweep.ledger import DONE, Outcome
 from cloudarena.experiments.sweep.limits import Limits
 from cloudarena.experiments.sweep.plan import Plan, Run
 from cloudarena.experiments.sweep.results import open_results
+from cloudarena.experiments.sweep.statistics import CellRows
 from cloudarena.experiments.sweep.store import Store, cannot_write, write_part
 from cloudarena.experiments.sweep.work import (
     Chunk,
@@ -139,15 +142,30 @@ class Dispatcher:
         if is_alive is not None and not is_alive():
             raise self._gone(ConnectionError("the cluster does not answer"))
 
-    def values(self, metric: str) -> dict[int, dict[int, float]]:
-        """The values of a metric so far: for each cell, by replication."""
-        table = open_results(self.store.folder).arrow(columns=["key", metric])
-        known = dict(zip(table["key"].to_pylist(), table[metric].to_pylist(), strict=True))
-        found: dict[int, dict[int, float]] = {}
-        for key, cell, replication in self.plan.all_runs():
-            if known.get(key) is not None:
-                found.setdefault(cell, {})[replication] = known[key]
-        return found
+    def cells(self, counts: Sequence[int]) -> dict[int, CellRows]:
+        """What there is of each cell, by its number in the plan, if there is any.
+
+        Args:
+            counts: how many replications of each cell are looked at, the first ones.
+        """
+        found, seed = open_results(self.store.folder), self.plan.experiment.seed
+        cells: dict[int, CellRows] = {}
+        for kind in found.kinds:
+            names = found.metrics(kind)
+            table = found.arrow(kind, columns=["key", *names, "at_least"])
+            row_of = {key: row for row, key in enumerate(table["key"].to_pylist())}
+            columns = {name: np.asarray(table[name].to_numpy(), np.float64) for name in names}
+            bounds = table["at_least"].to_pylist()
+            rows: dict[int, list[tuple[int, int]]] = {}
+            for key, cell, replication in self.plan.all_runs(0, max(counts)):
+                if replication < counts[cell] and key in row_of:
+                    rows.setdefault(cell, []).append((seed + replication, row_of[key]))
+            for cell, pairs in rows.items():
+                seeds, at = np.array(sorted(pairs)).T
+                values = {name: column[at] for name, column in columns.items()}
+                said = tuple(bounds[row] for row in at.tolist())
+                cells[cell] = CellRows(cell, kind, "", "", str(cell), {}, seeds, values, said, ())
+        return cells
 
     def _missing(self, runs: Iterable[Run]) -> Iterable[Run]:
         """The runs that are not in the store; each once, whoever asks for it twice."""

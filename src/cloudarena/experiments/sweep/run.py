@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from cloudarena.base.arrow import pa
-from cloudarena.base.names import UNSERVED
 from cloudarena.base.parallel import LocalExecutor, slots_of
 from cloudarena.contract import Policy
 from cloudarena.experiments.sweep.dispatch import Dispatcher, Progress
@@ -124,11 +123,14 @@ def _until(rule: Until, dispatcher: Dispatcher) -> tuple[int, ...]:
     begin, look = 0, 0
     while active and begin < most:
         end, look = next_round(begin, most), look + 1
-        chosen = [run for run in plan.all_runs(begin, end) if run.cell in active]
+        chosen = [
+            run
+            for run in plan.all_runs(min(counts[cell] for cell in active), end)
+            if run.cell in active and run.replication >= counts[run.cell]
+        ]
         dispatcher.run(chosen, len(chosen))
         for cell in active:
             counts[cell] = end
-        values, unserved = map(dispatcher.values, (rule.metric.name, UNSERVED))
-        active = rule.unsettled(values, unserved, active, end, look)
+        active = rule.unsettled(dispatcher.cells(counts), look)
         begin = end
     return tuple(counts)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ from numpy.typing import NDArray
 from cloudarena.base.arrow import pc
 from cloudarena.base.errors import SpecError, check_choice
 from cloudarena.base.names import UNSERVED
-from cloudarena.base.statistics import Estimate, differences, interval
+from cloudarena.base.statistics import Estimate, differences, interval, student_quantile
 from cloudarena.catalogue import load
-from cloudarena.contract import Kind, Metric
+from cloudarena.contract import Kind, Metric, Scenario
 from cloudarena.experiments.comparison import NEGLIGIBLE_SHARE, Comparison
 from cloudarena.experiments.conclusion import plain_estimate
+from cloudarena.experiments.pairs import RISK
 from cloudarena.experiments.sweep.results import Results
-from cloudarena.experiments.sweep.until import replications_needed
 from cloudarena.scenarios import kind_named
 
 MOST_COMPARED = 40
@@ -150,27 +151,72 @@ def compare_cells(
 
 
 def comparison_of(cells: Sequence[CellRows], metric: str | None = None) -> Comparison:
-    """The comparison of some cells of a kind."""
+    """The comparison of some cells of a kind, on the seeds that all of them have."""
     common = set(cells[0].seeds.tolist()).intersection(*(cell.seeds.tolist() for cell in cells))
     if not common:
         raise SpecError("compare: these cells are not allowed: they have no seed in common")
-    seeds = sorted(common)
-    kept = [np.isin(cell.seeds, seeds) for cell in cells]
+    return _side_by_side(cells, sorted(common), metric)
+
+
+def in_pairs(cells: Sequence[CellRows], *more: Metric, risk: float = RISK) -> Comparison:
+    """The comparison of some cells of a kind, each pair on the seeds that both have.
+
+    Args:
+        cells: what is compared, of which some may have run less often than others.
+        more: metrics that are not among those of the kind, and are compared too.
+        risk: the probability that any verdict is wrong.
+    """
+    seeds = sorted(set().union(*(cell.seeds.tolist() for cell in cells)))
+    found = _side_by_side(cells, seeds, None, *more)
+    ran = np.array([np.isin(seeds, cell.seeds) for cell in cells])
+    return replace(found, ran=None if ran.all() else ran, risk=risk)
+
+
+def surely_behind(cells: Sequence[CellRows], metric: Metric, risk: float) -> list[bool]:
+    """Which cells are surely not the best by a metric; all, if the best is known.
+
+    It is asked of the comparison of all cells. Where they are too many for that, each is compared
+    with the one that comes first by its mean, at the level at which that comparison would begin.
+
+    Args:
+        cells: of a scenario and case.
+        metric: by which they are ranked.
+        risk: the probability that any of it is wrong.
+    """
+    if len(cells) <= MOST_COMPARED:
+        found = in_pairs(cells, metric, risk=risk)
+        behind = found.behind(metric)
+        known = found.winner(metric) is not None
+        return [known or one in behind for one in found.policies]
+    ranked = _by_mean(cells, metric)
+    if not ranked:
+        return [False] * len(cells)
+    first, pairs = ranked[0], len(cells) * (len(cells) - 1) // 2
+    duels = [
+        None if cell is first else in_pairs([first, cell], metric, risk=risk / pairs)
+        for cell in cells
+    ]
+    known = all(one is None or one.winner(metric) == one.policies[0] for one in duels)
+    return [known or (one is not None and one.policies[1] in one.behind(metric)) for one in duels]
+
+
+def _side_by_side(
+    cells: Sequence[CellRows], seeds: Sequence[int], metric: str | None, *more: Metric
+) -> Comparison:
+    """Cells on some seeds; a cell has no value on a seed that it has not run."""
     names = [name for name in cells[0].values if all(name in cell.values for cell in cells)]
-    bounds = {
-        name: np.array(
-            [
-                [
-                    name in words.split(",")
-                    for words, is_kept in zip(cell.bounds, some, strict=True)
-                    if is_kept
-                ]
-                for cell, some in zip(cells, kept, strict=True)
-            ]
-        )
-        for name in names
-    }
-    scenario = load(kind_named(cells[0].kind).toy)
+    at = [np.searchsorted(seeds, cell.seeds) for cell in cells]
+    kept = [np.isin(cell.seeds, seeds) for cell in cells]
+    shape = len(cells), len(seeds)
+    values = {name: np.full(shape, np.nan) for name in names}
+    bounds = {name: np.zeros(shape, np.bool_) for name in names}
+    for k, (cell, where, some) in enumerate(zip(cells, at, kept, strict=True)):
+        for name in names:
+            values[name][k, where[some]] = cell.values[name][some]
+            flags = np.array([name in words.split(",") for words in cell.bounds], np.bool_)
+            bounds[name][k, where[some]] = flags[some]
+    scenario = _toy(cells[0].kind)
+    scenario = scenario.measuring(*(one for one in more if one.name not in scenario.kind.metric))
     scenario._name = " and ".join(dict.fromkeys(cell.scenario for cell in cells))
     if metric is not None:
         check_choice("metric", metric, names)
@@ -178,16 +224,16 @@ def comparison_of(cells: Sequence[CellRows], metric: str | None = None) -> Compa
         scenario,
         tuple(_labels(cells)),
         seeds[0],
-        {
-            name: np.array(
-                [cell.values[name][some] for cell, some in zip(cells, kept, strict=True)]
-            )
-            for name in names
-            if name in scenario.kind.metric
-        },
+        {name: rows for name, rows in values.items() if name in scenario.kind.metric},
         {},
         bounds={name: flags for name, flags in bounds.items() if flags.any()},
     )
+
+
+@cache
+def _toy(kind: str) -> Scenario:
+    """A scenario of a kind, for its metrics."""
+    return load(kind_named(kind).toy)
 
 
 def conclusions(found: Results, metric: str | None = None) -> list[str]:
@@ -210,10 +256,7 @@ def _answer(cells: Sequence[CellRows], metric: Metric) -> str:
         raise SpecError(f"metric: {metric.name!r} is not allowed: it has no direction")
     if len(cells) > MOST_COMPARED:
         return _first_of_many(cells, metric)
-    try:
-        comparison = comparison_of(cells)
-    except SpecError:
-        return "the cells have no seed in common: nothing can be compared"
+    comparison = in_pairs(cells)
     words = comparison.conclusion(metric.name)
     if any(cell.told for cell in cells):
         words = words.replace(" the policies", " the cells")
@@ -232,13 +275,8 @@ def _answer(cells: Sequence[CellRows], metric: Metric) -> str:
 
 def _first_of_many(cells: Sequence[CellRows], metric: Metric) -> str:
     """Who is first by the mean of cells that are too many to test; service comes first here too."""
-    sign = 1.0 if metric.better == "higher" else -1.0
     words = f"{len(cells):,} cells, too many to test each pair"
-    left = {cell.number: _unserved(cell) for cell in cells}
-    most = min(left.values()) + NEGLIGIBLE_SHARE
-    serve = [cell for cell in cells if left[cell.number] <= most]
-    ranked = [cell for cell in serve if not math.isnan(cell.estimate(metric.name).mean)]
-    ranked.sort(key=lambda cell: -sign * cell.estimate(metric.name).mean)
+    serve, ranked = _serving(cells), _by_mean(cells, metric)
     if not ranked:
         return f"{words}; those that leave the least undone have no {metric.name}"
     places = [f"{cell.text} (cell {cell.number})" for cell in ranked[:2]]
@@ -246,6 +284,21 @@ def _first_of_many(cells: Sequence[CellRows], metric: Metric) -> str:
     if out := len(cells) - len(serve):
         words += f", {out:,} that leave more of the work undone left out"
     return f"{words}: compare some of them"
+
+
+def _serving(cells: Sequence[CellRows]) -> list[CellRows]:
+    """The cells that leave hardly more undone on average than the one that leaves the least."""
+    left = [_unserved(cell) for cell in cells]
+    most = min(left) + NEGLIGIBLE_SHARE
+    return [cell for cell, share in zip(cells, left, strict=True) if share <= most]
+
+
+def _by_mean(cells: Sequence[CellRows], metric: Metric) -> list[CellRows]:
+    """The serving cells that have a value of a metric, the best one first."""
+    sign = 1.0 if metric.better == "higher" else -1.0
+    means = [(cell.estimate(metric.name).mean, cell) for cell in _serving(cells)]
+    known = [one for one in means if not math.isnan(one[0])]
+    return [cell for _, cell in sorted(known, key=lambda one: -sign * one[0])]
 
 
 def _unserved(cell: CellRows) -> float:
@@ -263,18 +316,51 @@ def settling(comparison: Comparison, metric: Metric) -> str:
     first = comparison.policies.index(leaders[0])
     most = 0
     for other in leaders[1:]:
-        change = differences(rows[first], rows[comparison.policies.index(other)])
+        row = rows[comparison.policies.index(other)]
+        both = ~(np.isnan(rows[first]) | np.isnan(row))
+        change = differences(rows[first][both], row[both])
         level = _level(comparison, leaders[0], other, metric.name, change)
         if not np.any(change) or level is None:
             continue
         needed = replications_needed(change, level)
-        most = max(most, MANY + 1 if needed is None else needed - comparison.replications)
+        most = max(most, MANY + 1 if needed is None else needed - len(change))
     if most <= 0:
         return ""
     if most > MANY:
         return f"Even {MANY:,} more replications would not settle it."
     many = "replication" if most == 1 else "replications"
     return f"About {most:,} more {many} would settle it."
+
+
+def replications_needed(change: Any, level: float) -> int | None:
+    """How many replications in all would tell a mean difference of this size from zero.
+
+    By Student's test at a level, if mean and spread stay as they are; None if there is no
+    difference.
+    """
+    values = np.asarray(change, np.float64)
+    if len(values) < 2:
+        return None
+    mean, spread = abs(float(values.mean())), float(values.std(ddof=1))
+    if mean == 0.0:
+        return None
+    count = len(values)
+    low, high = 1, count
+    while not _tells(mean, spread, high, level, student_quantile):
+        low, high = high, 2 * high
+        if high > 10**9:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if middle > 1 and _tells(mean, spread, middle, level, student_quantile):
+            high = middle
+        else:
+            low = middle
+    return max(high, count)
+
+
+def _tells(mean: float, spread: float, count: int, level: float, quantile: Any) -> bool:
+    return float(quantile(count - 1, level / 2)) * spread / math.sqrt(count) < mean
 
 
 def _level(

@@ -84,9 +84,10 @@ def run_chunk(payload: bytes) -> Receipt:
         )
     chunk: Chunk = cloudpickle.loads(payload.partition(b"\n")[2])
     outcomes, rows = [], []
+    keys = [pickle_key(spec) for spec in chunk.specs]
     with _quiet():
         for task in chunk.tasks:
-            outcome, metrics = _outcome(chunk, task)
+            outcome, metrics = _outcome(chunk, task, keys[task.spec])
             outcomes.append(outcome)
             if metrics is not None:
                 kind = chunk.specs[task.spec].kind
@@ -136,14 +137,14 @@ def _stream(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _outcome(chunk: Chunk, task: Task) -> tuple[Outcome, dict[str, float] | None]:
-    """One run: its outcome, and its metrics if it ended well."""
+def _outcome(chunk: Chunk, task: Task, key: bytes) -> tuple[Outcome, dict[str, float] | None]:
+    """One run: its outcome, and its metrics if it ended well; the key is that of its scenario."""
     begin = time.perf_counter()
     metrics, error = None, ""
     try:
         if any(chunk.limits):
             _prepare(chunk.specs[task.spec].kind)
-        scenario = _scenario(pickle_key(chunk.specs[task.spec]))
+        scenario = _scenario(key)
         with limited(chunk.limits):
             metrics = simulate(scenario, task.policy, task.seed, "none").metrics
     except KeyboardInterrupt:

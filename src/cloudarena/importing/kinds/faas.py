@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.base.arrow import pa
+from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import TraceError
 from cloudarena.importing.draft import GUESS, SPEC_FILE, Draft, drawn_again, header, quoted
 from cloudarena.importing.guess import peak
@@ -34,8 +34,10 @@ def draft(rows: Rows, source: str) -> Draft:
     length, memory, count = (rows.numbers(name) for name in ("duration", "memory", "count"))
     time, length = _times(rows, length)
     rows.reject(length < 0, "it ran for less than no time")
-    names = [text.strip() for text in rows.texts("function")]
-    rows.reject(np.array([not name for name in names]), "it names no function")
+    texts, codes = rows.encoded("function")
+    stripped = pc.dictionary_encode(pc.utf8_trim_whitespace(texts))
+    names, codes = stripped.dictionary.to_pylist(), stripped.indices.to_numpy()[codes]
+    rows.reject(np.array([not name for name in names])[codes], "it names no function")
     if "count" in rows:
         rows.reject((count < 0) | np.isnan(count), "how many there were is not told")
     good = rows.good
@@ -49,38 +51,46 @@ def draft(rows: Rows, source: str) -> Draft:
     else:
         at = time[good]
     begin = float(at.min())
-    names, others = _rarest_together([names[row] for row in good.tolist()])
+    names, codes, others = _rarest_together(names, codes[good])
     if others:
         notes.append(f"{others:,} rare functions are one, {OTHERS!r}")
     order = np.argsort(at, kind="stable")
     table = pa.table(
         {
             "time_s": at[order] - begin,
-            "function": pa.array([names[k] for k in order.tolist()], pa.string()),
+            "function": pa.array(names, pa.string()).take(pa.array(codes[order])),
             "duration_s": pa.array(length[good][order], mask=np.isnan(length[good][order])),
         }
     )
     counts = {
         "rows": rows.count + len(rows.sheet.bad),
         "invocations": len(good),
-        "functions": len(set(names)),
+        "functions": len(np.unique(codes)),
         "rejected": len(rows.rejected) + len(rows.sheet.bad),
         "out_of_order": count_disorder(at),
     }
-    text = _spec(source, begin, at, names, length[good], memory[good])
+    text = _spec(source, begin, at, (names, codes), length[good], memory[good])
     preview = [
         {
             "time": stamp(float(at[k])),
-            "function": names[k],
+            "function": names[codes[k]],
             "duration_s": None if np.isnan(length[good[k]]) else round(float(length[good[k]]), 6),
         }
         for k in order[:5].tolist()
     ]
+    again = drawn_again("trace", float(np.ptp(at)))
     questions = [
         f"cloudarena compare {SPEC_FILE} --by cost_usd --where 'unserved_share<=0.001' "
-        f"--where 'response_p95_s<=1'{drawn_again('trace', float(np.ptp(at)))}"
+        f"--where 'response_p95_s<={_slow_s(length[good]):g}'{again}"
     ]
     return Draft("faas", {"invocations": table}, text, counts, begin, preview, notes, questions)
+
+
+def _slow_s(length: Floats) -> float:
+    """A limit of response times worth asking for: above what is asked for and a cold start take."""
+    known = length[~np.isnan(length)]
+    p95 = float(np.quantile(known, 0.95)) if len(known) else DURATION_S
+    return max(1.0, float(f"{1.5 * (p95 + COLD_S):.2g}"))
 
 
 def _times(rows: Rows, length: Floats) -> tuple[Floats, Floats]:
@@ -111,30 +121,41 @@ def _spread(time: Floats, count: Floats, good: Ints) -> tuple[Ints, Floats]:
     return rows, time[rows] + step * within
 
 
-def _rarest_together(names: list[str]) -> tuple[list[str], int]:
-    """The names, the rarest beyond the most that are kept as one; and how many those are."""
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    if len(counts) <= MOST_FUNCTIONS:
-        return names, 0
-    kept = set(sorted(counts, key=lambda name: (-counts[name], name))[: MOST_FUNCTIONS - 1])
-    return [name if name in kept else OTHERS for name in names], len(counts) - len(kept)
+def _rarest_together(names: list[str], codes: Ints) -> tuple[list[str], Ints, int]:
+    """The names, the rarest beyond the most that are kept as one; and how many those are.
+
+    Args:
+        names: the functions.
+        codes: which of them each invocation is of.
+    """
+    counts = np.bincount(codes, minlength=len(names)).tolist()
+    there = [code for code in range(len(names)) if counts[code]]
+    if len(there) <= MOST_FUNCTIONS:
+        return names, codes, 0
+    kept = sorted(there, key=lambda code: (-counts[code], names[code]))[: MOST_FUNCTIONS - 1]
+    place = np.full(len(names), len(kept))
+    place[kept] = np.arange(len(kept))
+    return [*(names[code] for code in kept), OTHERS], place[codes], len(there) - len(kept)
 
 
 def _spec(
-    source: str, begin: float, at: Floats, names: list[str], length: Floats, memory: Floats
+    source: str,
+    begin: float,
+    at: Floats,
+    functions: tuple[list[str], Ints],
+    length: Floats,
+    memory: Floats,
 ) -> str:
     span = max(1.0, math.ceil(float(at.max()) - begin + 1.0))
     duration = min(span, LONGEST_RUN_S)
     short = f"  # of {span:g} s" if duration < span else ""
-    labels = np.array(names)
+    names, codes = functions
     filled = np.where(np.isnan(length), DURATION_S, length)
     device = DEVICES[DEVICE]
     lines: list[str] = []
     busiest_mb = busiest_cores = 0.0
-    for name in sorted(set(names)):
-        rows = np.flatnonzero(labels == name)
+    for code in sorted(np.unique(codes).tolist(), key=names.__getitem__):
+        name, rows = names[code], np.flatnonzero(codes == code)
         known = memory[rows][~np.isnan(memory[rows])]
         megabytes = float(np.median(known)) * 1024 if len(known) else MEMORY_MB
         megabytes = min(megabytes, 0.9 * device.memory_bytes / 1e6)

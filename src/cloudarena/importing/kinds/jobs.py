@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -41,11 +40,15 @@ class Times:
         submit = np.where(np.isnan(submit), start, submit)
         rows.reject(np.isnan(submit), "it was never submitted")
         self.until = last_seen(submit, start, end)
-        state = [text.strip().lower() for text in rows.texts("state")] if "state" in rows else []
-        if state:
-            waiting = np.array([one.startswith(WAITING) for one in state])
-            rows.reject(waiting & np.isnan(end), lambda row: f"it has not run yet: {state[row]}")
-        running = np.array([one.startswith(("running", "suspended")) for one in state] or [False])
+        running = np.zeros(rows.count, np.bool_)
+        if "state" in rows:
+            texts, codes = rows.encoded("state")
+            state = [text.strip().lower() for text in texts.to_pylist()]
+            waiting = np.array([one.startswith(WAITING) for one in state])[codes]
+            running = np.array([one.startswith(("running", "suspended")) for one in state])[codes]
+            rows.reject(
+                waiting & np.isnan(end), lambda row: f"it has not run yet: {state[codes[row]]}"
+            )
         self.is_open = np.isnan(end) & ~np.isnan(start) & (np.isnan(length) | running)
         far = np.where(self.is_open, self.until, end)
         # A job that still runs has run for as long as the log says, or up to its last time.
@@ -81,10 +84,11 @@ def draft(rows: Rows, source: str) -> Draft:
     size = (_machines(times, nodes, demand, good, rows.sheet.extra.get("processors")),)
     takes_all = rows.sheet.extra.get("memory_per", np.full(rows.count, "job")) == WHOLE_NODE
     demand[:, 1] = np.where(takes_all, _memory_beside(size, demand[:, 0]), demand[:, 1])
+    names = rows.names(good)[0] if "id" in rows else pa.array(good + 1).cast(pa.string())
     workload = assemble(
-        job_ids=pa.array(_names(rows, good), pa.string()),
+        job_ids=names,
         submit=times.submit[good],
-        user=_users(rows, good),
+        user=rows.groups(good) if "user" in rows else None,
         job=np.arange(len(good)),
         task_ids=pa.array(np.ones(len(good), np.int64)),
         instances=nodes[good],
@@ -111,7 +115,7 @@ def draft(rows: Rows, source: str) -> Draft:
             "cores_each": float(demand[row, 0]),
             "memory_gb_each": round(float(demand[row, 1]), 3),
         }
-        for name, row in zip(_names(rows, good[:5]), good[:5].tolist(), strict=True)
+        for name, row in zip(names[:5].to_pylist(), good[:5].tolist(), strict=True)
     ]
     notes = [*rows.notes]
     if counts["open_ends"]:
@@ -238,24 +242,3 @@ def _spec(
         lines.append(f"  # {GUESS}: machines for the peak of what ran, and a tenth more")
     lines += [OWN_PRICE, "workload: {source: file, path: jobs.parquet}"]
     return "\n".join(lines) + "\n"
-
-
-def _names(rows: Rows, order: Ints) -> list[str]:
-    """The names of jobs, those that repeat with a number behind."""
-    if "id" not in rows:
-        return [str(row + 1) for row in order.tolist()]
-    texts, seen, found = rows.texts("id"), dict[str, int](), []
-    for row in order.tolist():
-        name = texts[row] or f"row {row + 1}"
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return found
-
-
-def _users(rows: Rows, order: Ints) -> Any:
-    """The user of each job as a number; None if it is not told."""
-    if "user" not in rows:
-        return None
-    texts = rows.texts("user")
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(texts[row], len(numbers)) for row in order.tolist()])

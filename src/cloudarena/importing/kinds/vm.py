@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from cloudarena.base.arrays import Floats, Ints
-from cloudarena.base.arrow import pa
+from cloudarena.base.arrays import Flags, Floats, Ints
+from cloudarena.base.arrow import pa, pc
 from cloudarena.base.errors import CloudarenaError, TraceError
+from cloudarena.importing.dates import plain
 from cloudarena.importing.draft import (
     DAY_S,
     FEWEST_BLOCKS,
@@ -39,6 +40,14 @@ CPU_PERCENT = 30.0
 MEMORY_PER_CORE_GB = 4.0
 KUBE_POLICIES = "kube-default,kube-most-allocated,best-fit"
 """What is proposed for the nodes of a Kubernetes cluster, which a file tells."""
+OFF = frozenset(
+    {
+        *("poweredoff", "poweroff", "off", "stopped", "stopping", "deallocated", "terminated"),
+        *("vmstopped", "vmdeallocated", "deleted", "ausgeschaltet", "aus", "eteint", "apagado"),
+        *("spento", "已关机", "关机", "已停止", "выключена"),
+    }
+)
+"""States, by their letters alone, in which a VM is not there."""
 UNKNOWN = 2
 """The category of a VM of which it is not known whether it may be delayed."""
 
@@ -51,6 +60,7 @@ def draft(rows: Rows, source: str, machines: tuple[Machines, ...] = ()) -> Draft
     is_open = np.isnan(end) & np.isnan(length)
     if is_open.all():
         until += DAY_S
+    _reject_switched_off(rows, is_open)
     ends = ends_of(rows, start, end, length, until)
     rows.reject(ends < start, "it ends before it begins")
     cores, memory = _sizes(rows)
@@ -119,6 +129,19 @@ def draft(rows: Rows, source: str, machines: tuple[Machines, ...] = ()) -> Draft
     return Draft("vm", {"vmtable": table}, text, counts, begin, preview, notes, questions)
 
 
+def _reject_switched_off(rows: Rows, is_open: Flags) -> None:
+    """Leaves out what is off now and does not tell since when: it holds nothing."""
+    if "state" not in rows or rows.mapping["state"].is_value:
+        return
+    texts, codes = rows.encoded("state")
+    words = ["".join(filter(str.isalpha, plain(text))) for text in texts.to_pylist()]
+    is_off = np.array([word in OFF for word in words])[codes]
+    rows.reject(
+        is_off & is_open,
+        lambda row: f"it is {str(texts[codes[row]]).strip()}, and since when is not told",
+    )
+
+
 def _joined(
     rows: Rows, start: Floats, ends: Floats, cores: Floats, memory: Floats
 ) -> tuple[Ints, Floats, int]:
@@ -130,36 +153,43 @@ def _joined(
     good = rows.good
     if "id" not in rows or rows.mapping["id"].is_value:
         return good, ends, 0
-    texts, ends = rows.texts("id"), ends.copy()
-    last: dict[tuple[str, float, float], int] = {}
-    kept = []
-    for row in good[np.argsort(start[good], kind="stable")].tolist():
-        key = texts[row], float(cores[row]), float(memory[row])
+    texts, codes = rows.encoded("id")
+    ends, last = ends.copy(), dict[tuple[int, float, float], int]()
+    often = np.bincount(codes[good], minlength=len(texts)) > 1
+    often &= ~pc.equal(texts, "").to_numpy(zero_copy_only=False)
+    some, goes_on = good[often[codes[good]]], np.zeros(rows.count, np.bool_)
+    for row in some[np.argsort(start[some], kind="stable")].tolist():
+        key = int(codes[row]), float(cores[row]), float(memory[row])
         before = last.get(key)
-        if texts[row] and before is not None and abs(start[row] - ends[before]) <= JOIN_S:
+        if before is not None and abs(start[row] - ends[before]) <= JOIN_S:
             ends[before] = ends[row]
+            goes_on[row] = True
         else:
             last[key] = row
-            kept.append(row)
-    return np.array(sorted(kept), np.int64), ends, len(good) - len(kept)
+    kept = good[~goes_on[good]]
+    return kept, ends, len(good) - len(kept)
 
 
 def _sizes(rows: Rows) -> tuple[Floats, Floats]:
     """The cores and GB of each row: as they stand there, or those of its instance type."""
     cores, memory = rows.numbers("cores"), rows.numbers("memory")
     if "type" in rows:
-        types, known = rows.texts("type"), {**read_instances(), **rows.sheet.extra.get("types", {})}
-        by_names: dict[str, Instance] = {}
-        for row, name in enumerate(types):
+        known = {**read_instances(), **rows.sheet.extra.get("types", {})}
+        texts, codes = rows.encoded("type")
+        types, by_names = texts.to_pylist(), dict[str, Instance]()
+        untold = np.bincount(codes[np.isnan(cores) | np.isnan(memory)], minlength=len(types)) > 0
+        sizes = np.full((len(types), 2), np.nan)
+        for code, name in enumerate(types):
             word = short_name(name)
             found = known.get(name.strip()) or known.get(word)
-            if found is None and (np.isnan(cores[row]) or np.isnan(memory[row])):
+            if found is None and untold[code]:
                 found = by_names.get(word) or by_name(word)
                 if found is not None:
                     by_names[word] = found
             if found is not None:
-                cores[row] = found.vcpu if np.isnan(cores[row]) else cores[row]
-                memory[row] = found.memory_gb if np.isnan(memory[row]) else memory[row]
+                sizes[code] = found.vcpu, found.memory_gb
+        cores = np.where(np.isnan(cores), sizes[codes, 0], cores)
+        memory = np.where(np.isnan(memory), sizes[codes, 1], memory)
         if by_names:
             told = ", ".join(
                 f"{word} {one.vcpu:g} cores {one.memory_gb:g} GB"
@@ -170,7 +200,7 @@ def _sizes(rows: Rows) -> tuple[Floats, Floats]:
         rows.reject(
             np.isnan(cores),
             lambda row: (
-                f"the instance type {types[row]!r} is not in the list of prices, and "
+                f"the instance type {types[codes[row]]!r} is not in the list of prices, and "
                 "there are no cores"
             ),
         )
@@ -210,7 +240,7 @@ def _table(
     lifetime = np.maximum(1, behind - first)
     columns = (
         _ids(rows, order),
-        _groups(rows, order),
+        rows.groups(order) if "user" in rows else np.zeros(len(order), np.int64),
         np.zeros(len(order), np.int64),
         first,
         first + lifetime - 1,
@@ -226,24 +256,10 @@ def _ids(rows: Rows, order: Ints) -> Any:
     """The ids, those that repeat with a number behind; row numbers if there are none."""
     if "id" not in rows:
         return pa.array(order)
-    texts, seen, found = rows.texts("id"), dict[str, int](), []
-    for row in order.tolist():
-        name = texts[row] or f"row {row + 1}"
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    again = sum(count > 1 for count in seen.values())
+    found, again = rows.names(order)
     if again:
         rows.notes.append(f"{again:,} ids repeat: #2 and so on stand behind them")
-    return pa.array(found, pa.string())
-
-
-def _groups(rows: Rows, order: Ints) -> Ints:
-    """The owner of each VM as a number."""
-    if "user" not in rows:
-        return np.zeros(len(order), np.int64)
-    texts = rows.texts("user")
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(texts[row], len(numbers)) for row in order.tolist()])
+    return found
 
 
 def _spec(

@@ -1,4 +1,4 @@
-"""EC2: ``aws ec2 describe-instances``, JSON; instance types by the list of prices.
+"""EC2: ``aws ec2 describe-instances``, JSON, or the console's CSV; types by the list of prices.
 
 The end of an instance stands in StateTransitionReason, ``User initiated (2026-01-03 10:11:12
 GMT)``, once it is stopped or terminated.
@@ -13,10 +13,20 @@ from typing import Any
 from cloudarena.base.errors import TraceError
 from cloudarena.importing.file import File, Found
 from cloudarena.importing.mapping import Column
+from cloudarena.importing.roles import tidy
 from cloudarena.importing.sheet import sheet_of_records
 
 DESCRIPTION = "EC2: aws ec2 describe-instances"
 GONE = ("terminated", "stopped", "stopping", "shutting-down")
+KEYS = {
+    "instance_id": "InstanceId",
+    "instance_type": "InstanceType",
+    "launch_time": "LaunchTime",
+    "instance_state": "State",
+    "state_transition_reason": "StateTransitionReason",
+    "owner_id": "OwnerId",
+}
+"""What the columns of a table are called in the JSON: the console writes ``Launch time``."""
 WHEN = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: GMT)?)\)")
 
 
@@ -33,7 +43,7 @@ def read(files: Sequence[File]) -> Found:
     sheet = sheet_of_records(files[0].path, records, remarks=("instances of EC2",))
     roles = {
         "id": "id", "start": "launched", "end": "gone", "type": "type", "cores": "vcpus",
-        "user": "owner",
+        "user": "owner", "state": "state",
     }  # fmt: skip
     mapping = {role: Column(name) for role, name in roles.items() if name in sheet.columns}
     return Found(sheet, "vm", mapping)
@@ -48,8 +58,8 @@ def _instances(file: File) -> Iterator[dict[str, Any]]:
         for part in file.document:  # --query 'Reservations[].Instances[]' may nest lists
             yield from part if isinstance(part, list) else [part]
     else:
-        names = file.sheet.names
-        for row in zip(*(file.sheet.texts(name) for name in names), strict=True):
+        names = [KEYS.get(tidy(name), name) for name in file.sheet.names]
+        for row in zip(*map(file.sheet.texts, file.sheet.names), strict=True):
             yield dict(zip(names, row, strict=True))
 
 

@@ -6,14 +6,19 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
+from cloudarena.base.arrow import pa
 from cloudarena.importing.file import File, Found
 from cloudarena.importing.mapping import Column, Mapped, missing, proposed
 from cloudarena.importing.presets import tabular
-from cloudarena.importing.presets.common import replaced
-from cloudarena.importing.sheet import Sheet, sheet_of_records
+from cloudarena.importing.presets.common import one_sheet, replaced
+from cloudarena.importing.roles import tidy
+from cloudarena.importing.sheet import Bad, Sheet, sheet_of_records
 
 DESCRIPTION = (
-    "invocations of functions: a time and a function on each row, or Lambda's REPORT lines"
+    "invocations of functions: a time and a function on each row, or Lambda's REPORT lines, or "
+    "Logs Insights"
 )
 REPORT = re.compile(
     r"REPORT RequestId: (?P<id>\S+)\s+Duration: (?P<duration>[\d.]+) ms"
@@ -24,8 +29,10 @@ STAMP = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d
 
 
 def recognises(file: File) -> bool:
-    """Recognises REPORT lines, or a table whose columns name a function, a time and no cores."""
+    """Recognises REPORT lines, Logs Insights, or a table that names a function and a time."""
     if "REPORT RequestId:" in file.head:
+        return True
+    if "@duration" in file.words:
         return True
     functions = {"function", "function_name", "func", "function_arn", "lambda", "handler"}
     if not functions & file.words or file.words & {"hash_function", "1440"}:
@@ -35,6 +42,8 @@ def recognises(file: File) -> bool:
 
 def read(files: Sequence[File]) -> Found:
     """Reads the invocations."""
+    if all("@duration" in file.words for file in files):
+        return _of_insights(files)
     if not any("REPORT RequestId:" in file.head for file in files):
         found = tabular.read(files, "faas")
         words = frozenset[str]().union(*(file.words for file in files))
@@ -49,6 +58,41 @@ def read(files: Sequence[File]) -> Found:
     }
     present = {role: column for role, column in mapping.items() if column.source in sheet.columns}
     return Found(sheet, "faas", present)
+
+
+def _of_insights(files: Sequence[File]) -> Found:
+    """CloudWatch Logs Insights: ``@duration`` is in ms, ``@memorySize`` in bytes of 1000^2 a MB."""
+    sheet, name = one_sheet(files), {tidy(one): one for one in files[0].sheet.names}
+    logs = sheet.texts(name["@log"]) if "@log" in name else []
+    functions = [log.rpartition("/")[2] for log in logs]
+    functions = functions or [files[0].path.stem] * len(sheet)
+    made: dict[str, list[str | None]] = {"function": list(functions)}
+    roles = {"time": Column(name.get("@timestamp", "")), "function": Column("function")}
+    roles["duration"] = Column(name["@duration"], "ms")
+    if "@memory_size" in name:
+        sizes = sheet.texts(name["@memory_size"])
+        made["memory_mb"] = [f"{float(one) / 1e6:g}" if one else None for one in sizes]
+        roles["memory"] = Column("memory_mb", "mb")
+    sheet = replaced(sheet, **made)
+    return Found(_reports_of(sheet, name["@type"]) if "@type" in name else sheet, "faas", roles)
+
+
+def _reports_of(sheet: Sheet, column: str) -> Sheet:
+    """The REPORT rows: START and END have no duration, and are the same invocations again."""
+    kinds = sheet.texts(column)
+    kept = [row for row, kind in enumerate(kinds) if kind == "REPORT"]
+    others = tuple(
+        Bad(sheet.line(row), "it is no REPORT, which alone tells how long it took", kind)
+        for row, kind in enumerate(kinds)
+        if kind != "REPORT"
+    )
+    return Sheet(
+        sheet.path,
+        {one: values.take(pa.array(kept, pa.int64())) for one, values in sheet.columns.items()},
+        np.array([sheet.line(row) for row in kept]),
+        (*sheet.bad, *others),
+        sheet.remarks,
+    )
 
 
 def _with_apps(found: Found) -> Found:

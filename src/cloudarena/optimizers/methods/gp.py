@@ -17,7 +17,7 @@ FIRST = 0.3
 """The share of the visits that is spread out before a model is asked, at most."""
 FEWEST = 2
 """Designs that are spread out for each free axis, and as many more."""
-STEPS = 40
+STEPS = 100
 """How often a model is asked, at most; more points are visited at a time instead."""
 LAST = 4
 """Visits at the end that go where the model predicts the best, whatever is not known."""
@@ -33,10 +33,10 @@ class GpOptions(SearchOptions):
 def gp(problem: Problem, options: GpOptions, watcher: Watcher | None) -> Selection:
     """Searches where a Gaussian process expects most improvement, then selects among the visited.
 
-    Keys may be continuous, whole numbers or words, and some may belong to one policy only. All
-    designs see the same replications, so that the model sees differences and not luck.
+    Keys may be continuous, whole numbers or words, and some may belong to one policy only. Designs
+    share a few replications, whose luck the model tells from what is theirs.
     """
-    search = Search(problem, options, watcher)
+    search = Search(problem, options, watcher, takes_turns=True)
     rng = stream(options.seed, "gp")
     axes = sum(1 + region.free for region in search.regions)
     first = min(FEWEST * axes, max(2, int(FIRST * search.visits)))

@@ -29,6 +29,7 @@ from cloudarena.base.arrays import Flags, Floats, Ints
 from cloudarena.base.checks import check_vector, check_whole
 from cloudarena.base.errors import SpecError
 from cloudarena.optimizers.budget.meter import Meter, Watcher
+from cloudarena.optimizers.budget.moments import Moments
 from cloudarena.optimizers.budget.rivals import (
     Evidence,
     distinct,
@@ -52,6 +53,8 @@ from cloudarena.optimizers.ordinal.within import read_within
 from cloudarena.optimizers.problem import Problem
 from cloudarena.optimizers.selection import Selection, select
 
+ADVISED = 5
+"""Replications from which on the variance of a design is taken as it is."""
 SMALLEST = 1e-12
 """Gaps are at least this part of the range of the means."""
 
@@ -111,7 +114,7 @@ def ocba(problem: Problem, options: OcbaOptions, watcher: Watcher | None) -> Sel
     rounds = _sequential(problem, options, objective, _allocate_for_best, watcher)
     ties, mean, _, _ = _distinct(rounds, objective)
     best = ties.first[[np.argmin(mean)]]
-    seen = Evidence(rounds.moments, rounds.losses, allocated=True)
+    seen = Evidence(cautious(rounds.moments), rounds.losses, allocated=True)
     some, chosen = distinct(seen, int(best[0]), slice(objective, objective + 1))
     name = problem.objectives[objective].name
     good = f"the best design by {name}"
@@ -126,6 +129,18 @@ def ocba(problem: Problem, options: OcbaOptions, watcher: Watcher | None) -> Sel
     )
     missing = shortfall(some, chosen, confidence)
     return _selection(problem, "ocba", rounds, best, claim, confidence, missing)
+
+
+def cautious(moments: Moments) -> Moments:
+    """Moments of which no variance of a few replications is below that of all designs together.
+
+    Whose first few replications are alike by chance looks well known, so it gets no others, and
+    what is said of it would rest on that chance.
+    """
+    freedom = np.maximum(moments.counts - 1, 0)[:, None]
+    pooled = moments.squares.sum(axis=0) / max(int(freedom.sum()), 1)
+    least = np.where(freedom + 1 < ADVISED, freedom * pooled, 0.0)
+    return moments._replace(squares=np.maximum(moments.squares, least))
 
 
 @method("ocba-m", OcbaMOptions)
@@ -287,7 +302,7 @@ def _selection(
         problem,
         method,
         best,
-        rounds.moments.at(best),
+        cautious(rounds.moments).at(best),
         evaluations=rounds.meter.spent,
         alignment=alignment,
         confidence=confidence,

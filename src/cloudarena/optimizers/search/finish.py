@@ -9,6 +9,7 @@ claims is of the finalists, and says so.
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,11 @@ from cloudarena.optimizers.methods.ocba_co import CHECKED, ocba_co
 from cloudarena.optimizers.ordinal.layers import first_in_order
 from cloudarena.optimizers.problem import Fresh, Problem, Subset
 from cloudarena.optimizers.search.improve import Ease, nearest
-from cloudarena.optimizers.search.smooth import smoothed
+from cloudarena.optimizers.search.smooth import can_model, smoothed
 from cloudarena.optimizers.search.visited import Visited
 from cloudarena.optimizers.selection import Selection
 
-SEARCHED = 0.75
+SEARCHED = 0.85
 """The share of the evaluations that a search may take; the others go to who is ahead."""
 SEARCHED_LIMITED = 0.6
 """Likewise where there are limits, since whether they are kept is told by the others alone."""
@@ -44,13 +45,21 @@ MOST_EACH = 10
 FINALISTS = 5
 SEVERAL_FINALISTS = 30
 """Finalists with several objectives, whose front is longer."""
+PESSIMISM = 1.0
+"""Standard errors of the model by which a finalist may be worse than it is predicted."""
 LEAST_EACH = 4
 """Evaluations for each finalist, at least, on average."""
+LEAST_LEFT = 4
+"""Evaluations for finalists, at least: two for each of two."""
 LEAST_LIMITED = 8
 """Likewise with limits, of which three tenths are the check."""
 EASE = (0.0, 2.5, 4.5, 7.0)
 """The margins, in standard errors of the model and the check, by which finalists should keep
 limits: what is cheap may not be sure, and what is sure not cheap."""
+EACH_TURN = 18
+"""Designs that are visited in the same replications, at least, before others are used as well."""
+MOST_TURNS = 4
+"""How many different replications, or sets of them, visited designs have, at most."""
 NEAR = 0.02
 """Finalists differ by at least this part of the length of an axis."""
 LEAST = 4
@@ -65,9 +74,23 @@ class SearchOptions(FixedBudget, MarginClaim, FinalChoice):
 
 
 class Search:
-    """What a search needs: a problem that remembers, a meter, and who was visited."""
+    """What a search needs: a problem that remembers, a meter, and who was visited.
 
-    def __init__(self, problem: Problem, options: SearchOptions, watcher: Watcher | None) -> None:
+    Args:
+        problem: what is searched.
+        options: of the search.
+        watcher: is told the progress.
+        takes_turns: whether the search has a model that can tell the luck of a replication, so that
+            designs need not all have the same.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        options: SearchOptions,
+        watcher: Watcher | None,
+        takes_turns: bool = False,
+    ) -> None:
         self.options = options
         self.watcher = watcher
         self.problem = MemoizedProblem(problem)
@@ -78,19 +101,23 @@ class Search:
         each = options.replications
         if each is None:
             each = _each(problem, evaluations, wanted)
-        searched = int(_share(problem) * evaluations)
+        searched = min(int(_share(problem) * evaluations), evaluations - LEAST_LEFT)
         self.visits = min(searched // each, MOST_VISITED, problem.size)
         left = evaluations - self.visits * each
         self.check = max(2.0, CHECKED * left / FINALISTS)
         """Replications of a finalist that its limits are checked by, about."""
         if self.visits < min(LEAST, problem.size):
+            least = each * LEAST
+            needed = max(math.ceil(least / _share(problem)), least + LEAST_LEFT)
             raise SpecError(
-                f"evaluations: {evaluations:,} are not enough to search: at least "
-                f"{-(-each * LEAST * 10 // 6):,}, {each} for each of {LEAST} designs and as many "
-                "for the best of them"
+                f"evaluations: {evaluations:,} are not enough to search: at least {needed:,}, "
+                f"{each} for each of {LEAST} designs and the others for the best of them"
             )
         self.meter = Meter(self.problem, evaluations, self.visits * each, watcher)
-        self.visited = Visited(self.meter, self.regions, each)
+        turns = 1
+        if takes_turns and problem.common_random_numbers and all(map(can_model, self.regions)):
+            turns = int(np.clip(self.visits // EACH_TURN, 1, MOST_TURNS))
+        self.visited = Visited(self.meter, self.regions, each, turns)
 
     @property
     def left(self) -> int:
@@ -123,7 +150,7 @@ class Search:
         least_each = LEAST_LIMITED if self.problem.limits else LEAST_EACH
         most = min(SEVERAL_FINALISTS if several else FINALISTS, max(2, left // least_each))
         finalists = np.sort(numbers[finalists_of(self.visited, most, self.check)])
-        among = Fresh(Subset(self.problem, finalists), self.visited.replications)
+        among = Fresh(Subset(self.problem, finalists), self.visited.used)
         options = self.options
         first = int(np.clip(left // (2 * len(finalists)), 2, MOST_EACH))
         shared: dict[str, Any] = {
@@ -189,7 +216,8 @@ def finalists_of(visited: Visited, most: int, check: float) -> Ints:
         return np.array(taken[: max(most, 2)], np.int64)
     if objectives > 1:
         return first_in_order(smooth.mean[:, :objectives], min(most, len(visited)))
-    return _spread(visited, np.argsort(smooth.mean[:, 0], kind="stable"), most)
+    at_worst = smooth.mean[:, 0] + PESSIMISM * smooth.deviation[:, 0]
+    return _spread(visited, np.argsort(at_worst, kind="stable"), most)
 
 
 def _spread(visited: Visited, order: Ints, most: int) -> Ints:

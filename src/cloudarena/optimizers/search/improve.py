@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cloudarena.base.arrays import Floats, Ints
-from cloudarena.optimizers.search.gaussian import Gaussian, doubted, extended, fit
-from cloudarena.optimizers.search.smooth import clipped
+from cloudarena.optimizers.search.gaussian import Gaussian, Measured, doubted, extended, fit
+from cloudarena.optimizers.search.smooth import pressed
 from cloudarena.optimizers.search.visited import Visited
 from cloudarena.optimizers.spaces.regions import Region
 
@@ -130,18 +130,13 @@ class Improver:
     def _model(self, region: int, weights: Floats) -> Model:
         there = self.visited.regions[region]
         points, losses = self.visited.of(region)
-        scaled = there.scaled(points)
         counts = np.full(len(points), self.visited.replications)
-        targets = [self._scalars(losses, weights), *losses[:, self.objectives :].T]
+        shared = self.visited.shared(region)
+        targets = [pressed(self._scalars(losses, weights)), *losses[:, self.objectives :].T]
         fitted = []
         for column, target in enumerate(targets):
-            process = fit(
-                scaled,
-                there.is_ordered,
-                clipped(target) if column == 0 else target,
-                counts,
-                self._start.get((region, column)),
-            )
+            measured = Measured(there.scaled(points), target, counts, shared)
+            process = fit(measured, there.is_ordered, self._start.get((region, column)))
             self._start[region, column] = process.parameters
             if self._step % 2 == 0:
                 process = doubted(process, DOUBT)

@@ -10,18 +10,26 @@ from cloudarena.optimizers.spaces.regions import Region
 
 
 class Visited:
-    """Designs with their points and mean losses; each was evaluated in the same replications.
+    """Designs with their points and mean losses.
+
+    They take turns: of three turns the first, fourth and so on of the designs of a region have the
+    first few replications, the second and fifth the next few. So a search does not go after what is
+    good in one and the same replication only, and a model tells what a replication does to all.
 
     Args:
         meter: evaluates.
         regions: where the designs are.
         replications: of each design.
+        turns: how many there are.
     """
 
-    def __init__(self, meter: Meter, regions: tuple[Region, ...], replications: int) -> None:
+    def __init__(
+        self, meter: Meter, regions: tuple[Region, ...], replications: int, turns: int = 1
+    ) -> None:
         self.meter = meter
         self.regions = regions
         self.replications = replications
+        self.turns = turns
         self.numbers: list[int] = []
         self.losses: list[Floats] = []
         """The mean losses of each design, by column."""
@@ -44,8 +52,14 @@ class Visited:
         if not len(points):
             return
         numbers = self.regions[region].numbers(points)
-        losses = self.meter.evaluate(numbers, range(self.replications)).mean(axis=1)
-        first = len(self)
+        first, before = len(self), len(self._rows[region])
+        turns = np.arange(before, before + len(points)) % self.turns
+        losses = np.empty((len(points), len(self.meter.problem.columns)))
+        for turn in np.unique(turns).tolist():
+            mine = turns == turn
+            begin = turn * self.replications
+            replications = range(begin, begin + self.replications)
+            losses[mine] = self.meter.evaluate(numbers[mine], replications).mean(axis=1)
         self.numbers += numbers.tolist()
         self._known |= set(numbers.tolist())
         self.losses += list(losses)
@@ -59,6 +73,21 @@ class Visited:
         columns = len(self.meter.problem.columns)
         losses = np.array([self.losses[row] for row in self._rows[region]]).reshape(-1, columns)
         return points, losses
+
+    @property
+    def used(self) -> int:
+        """The replications that visited designs had; later ones nobody has seen."""
+        return self.turns * self.replications
+
+    def shared(self, region: int) -> Floats | None:
+        """How much of their luck the designs of a region share, as ``Measured`` has it.
+
+        None where random numbers are not common, or where all have the same replications.
+        """
+        if self.turns == 1:
+            return None
+        turns = np.arange(len(self._rows[region])) % self.turns
+        return np.asarray((turns[:, None] == turns) / self.replications)
 
     def rows(self, region: int) -> list[int]:
         """Which of all visited designs are those of a region."""

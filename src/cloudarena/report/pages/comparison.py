@@ -11,7 +11,10 @@ import numpy as np
 
 from cloudarena.base.results import number_or_null
 from cloudarena.contract import Metric, TradeOff
+from cloudarena.experiments.answer import times_broken
 from cloudarena.experiments.compare import CONFIDENCE, Comparison, Estimate
+from cloudarena.experiments.comparison import TIES
+from cloudarena.experiments.pairs import SMALL
 from cloudarena.report.charts import WIDE, AnyChart, Chart, Dot, Dots, Series
 from cloudarena.report.numbers import UNKNOWN, format_number
 from cloudarena.report.page import (
@@ -27,6 +30,7 @@ from cloudarena.report.page import (
     metric_tip,
 )
 from cloudarena.report.reproduce import SPEC_FILE, compare_again
+from cloudarena.report.spoken import spoken
 from cloudarena.report.terminal.comparison import (
     DETERMINISTIC_NOTE,
     confidence_text,
@@ -41,16 +45,14 @@ from cloudarena.report.timeline import time_charts
 
 FEW_REPLICATIONS = 100
 """The number of replications up to which each is drawn as a point."""
-NO_BREAK = "\N{NO-BREAK SPACE}"
-"""What stands between a number and its unit."""
-MARKS = {"better": "✓ ", "worse": "✕ ", "no difference": "≈ ", "": ""}
+MARKS = {"better": "✓ ", "worse": "✕ ", "no difference": "≈ ", "not told apart": "? ", "": ""}
 
 
 def make_sheet(comparison: Comparison) -> Sheet:
     """What is on the page of a comparison."""
     scenario = comparison.scenario
     headline, *others = _drawn_metrics(comparison)
-    answer, *reasons = (_in_words(comparison, one) for one in comparison.sentences())
+    answer, *reasons = (spoken(one, scenario.kind.metric) for one in comparison.sentences())
     several = len(comparison.policies) > 1
     hero: list[AnyChart] = [means_chart(comparison, headline)]
     hero += _differences(comparison, [headline], named=True)
@@ -109,20 +111,6 @@ def make_sheet(comparison: Comparison) -> Sheet:
     )
 
 
-def _in_words(comparison: Comparison, sentence: str) -> str:
-    """A sentence with limits as people say them: ``unserved ≤ 0.001``, not identifiers."""
-    for limit in comparison.limits:
-        metric = comparison.scenario.kind.metric[limit.metric]
-        label = label_of(metric).removesuffix(f", {metric.unit}")
-        if label[1:2].islower():
-            label = label[0].lower() + label[1:]
-        said = str(limit).removeprefix(limit.metric).strip()
-        said = said.replace("<=", "≤").replace(">=", "≥")
-        unit = f"{NO_BREAK}{metric.unit}" if metric.unit else ""
-        sentence = sentence.replace(str(limit), f"{label} {said.replace(' ', NO_BREAK)}{unit}")
-    return sentence
-
-
 def _drawn_metrics(comparison: Comparison) -> list[Metric]:
     """The metrics with a chart: the headline and the highlights, with what was left undone."""
     kind = comparison.scenario.kind
@@ -165,16 +153,20 @@ def _charts_hint(comparison: Comparison) -> str:
 
 
 def ranked(comparison: Comparison) -> list[str]:
-    """The policies by the chosen metric: the winner first, those out of the running last."""
+    """The policies by the chosen metric: the winner first, those out of the running last.
+
+    Of those, who breaks limits least often is the first, as in the answer.
+    """
     metric = comparison.scenario.kind.metric[comparison.headline]
     sign = -1.0 if metric.better == "higher" else 1.0
 
-    def place(policy: str) -> tuple[bool, bool, bool, float]:
+    def place(policy: str) -> tuple[bool, int, bool, bool, float]:
         mean = comparison.estimate(policy, metric.name).mean
         is_out = policy in comparison.out_of_the_running
         is_leader = policy in comparison.starred(metric)
         unknown = math.isnan(mean)
-        return is_out, not is_leader, unknown, 0.0 if unknown else sign * mean
+        broken = times_broken(comparison, policy) if is_out else 0
+        return is_out, broken, not is_leader, unknown, 0.0 if unknown else sign * mean
 
     return sorted(comparison.policies, key=place)
 
@@ -333,7 +325,7 @@ def _differences(
                     ends=_ends(estimate),
                     note=verdict,
                     prefix=MARKS[verdict],
-                    is_hollow=verdict == "no difference",
+                    is_hollow=verdict in TIES,
                 )
             )
         title = label_of(metric) + (f": difference from {first}" if named else "")
@@ -452,7 +444,8 @@ def _reading_guide(comparison: Comparison) -> list[str]:
         "the probability that any of them is wrong is below "
         f"{100 - 100 * CONFIDENCE:g} %. The interval of a difference is at the level at which it "
         "was tested, so it leaves out zero exactly where there is a verdict. <b>No difference</b>: "
-        "it cannot be told from zero.",
+        f"all of the interval is within {SMALL:.0%} of the numbers. <b>Not told apart</b>: it is "
+        "wider, and more replications may show a difference.",
         "A difference without ± is the same in all replications: it is compared as it is, and "
         "says nothing about other work.",
         "A <b>★</b> marks the best mean and every policy that cannot be told from it, by the same "

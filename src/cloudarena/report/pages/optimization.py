@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cloudarena.contract import Metric
 from cloudarena.experiments.designs import design_text
 from cloudarena.experiments.macro import SOLVED, MacroComparison
 from cloudarena.experiments.optimization import Optimization
@@ -27,6 +28,7 @@ from cloudarena.report.charts import (
 from cloudarena.report.numbers import format_number
 from cloudarena.report.page import File, Section, Sheet, command_fact, html_table, label_of
 from cloudarena.report.parameters import parameters_section
+from cloudarena.report.spoken import spoken
 from cloudarena.report.terminal.optimization import (
     SHOWN_FRONT,
     design_rows,
@@ -70,7 +72,7 @@ def make_sheet(found: Optimization) -> Sheet:
     sections = [_designs_section(found)]
     if (parameters := parameters_section(found, _labels(found)[0])) is not None:
         sections.append(parameters)
-    run = found.winning_run
+    run, known = found.winning_run, _known(found)
     over_time = time_charts(found.winning_scenario, {run.policy: run.tables})
     if over_time:
         hint = f"One run of the winner, with the seed {found.seed}."
@@ -89,9 +91,15 @@ def make_sheet(found: Optimization) -> Sheet:
         kind="optimization",
         title=found.study.name or "optimisation",
         description=found.study.description,
-        conclusion=found.headline(),
-        reasons=[text for text in (found.limits(), found.trade(), found.risks()) if text],
-        notes=[text for text in (selection.remark, found.sampled(), *found.doubts()) if text],
+        conclusion=spoken(found.headline(), known),
+        reasons=[
+            spoken(one, known) for one in (found.limits(), found.trade(), found.risks()) if one
+        ],
+        notes=[
+            spoken(one, known)
+            for one in (selection.remark, found.sampled(), *found.doubts())
+            if one
+        ],
         facts=_facts(found),
         hero=hero,
         sections=sections,
@@ -110,7 +118,7 @@ def _facts(found: Optimization) -> list[tuple[str, str]]:
         ("Designs", f"{selection.designs:,}"),
         ("Objectives", ", ".join(names)),
         ("Selected", f"{len(selection.selected):,} designs"),
-        ("How sure", escape(f"{found.sure()}. {found.at_most()}".strip())),
+        ("How sure", escape(spoken(f"{found.sure()}. {found.at_most()}".strip(), _known(found)))),
         ("Cost", escape(found.cost())),
     ]
     if found.inputs is not None:
@@ -277,9 +285,14 @@ def _macro_section(macro: MacroComparison) -> Section:
     )
 
 
+def _known(found: Optimization) -> Mapping[str, Metric]:
+    """The metrics of the kind by name."""
+    return found.winning_scenario.kind.metric
+
+
 def _labels(found: Optimization) -> list[str]:
     """What people call the objectives; the closed-form model has names alone."""
-    known = found.winning_scenario.kind.metric
+    known = _known(found)
     names = [one.name for one in found.selection.objectives]
     return [label_of(known[name]) if name in known else name for name in names]
 

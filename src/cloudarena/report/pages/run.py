@@ -16,11 +16,11 @@ from cloudarena.report.page import (
     Sheet,
     command_fact,
     html_table,
-    label_of,
     meaning_of,
     metric_head,
 )
 from cloudarena.report.reproduce import SPEC_FILE, run_again
+from cloudarena.report.spoken import NO_BREAK, name_of
 from cloudarena.report.timeline import time_charts
 
 GUIDE = (
@@ -34,7 +34,6 @@ GUIDE = (
     "all of them.",
 )
 
-NO_BREAK = "\N{NO-BREAK SPACE}"
 """What stands between a number and its unit."""
 
 
@@ -83,9 +82,8 @@ def _answer(result: Result) -> str:
     if result.spec is None or result.spec.kind.headline not in result.metrics:
         return f"{len(result.metrics)} metrics of {policy}."
     headline = result.spec.kind.metric[result.spec.kind.headline]
-    words = label_of(headline).removesuffix(f", {headline.unit}")
     value = f"{format_number(result.metrics[headline.name])}{NO_BREAK}{headline.unit}".strip()
-    return f"{words}: {value} under {policy}."
+    return f"{name_of(headline)}: {value} under {policy}."
 
 
 def _reasons(result: Result) -> list[str]:

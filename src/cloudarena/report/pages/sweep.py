@@ -16,6 +16,7 @@ from cloudarena.experiments.sweep.statistics import CellRows, cells_of, conclusi
 from cloudarena.report.charts import AnyChart, Chart, Series
 from cloudarena.report.numbers import format_estimate, format_number
 from cloudarena.report.page import File, Section, Sheet, html_table, label_of
+from cloudarena.report.spoken import spoken
 from cloudarena.scenarios import kind_named
 from cloudarena.version import __version__
 
@@ -55,7 +56,8 @@ def make_sheet(found: Results, metric: str | None = None) -> Sheet:
         facts.append(("Failed", f"{found.counts['failed']:,}"))
         sections.append(_failures_section(found))
     facts.append(("Version", f"cloudarena {escape(__version__)}"))
-    answers = conclusions(found, metric) or ["There is nothing to compare."]
+    answers = [spoken(one, _known(found)) for one in conclusions(found, metric)]
+    answers = answers or ["There is nothing to compare."]
     experiments = found.experiments
     words = next((one.description for one in experiments if one.description), "")
     return Sheet(
@@ -74,6 +76,11 @@ def make_sheet(found: Results, metric: str | None = None) -> Sheet:
             for number, one in enumerate(experiments, start=1)
         ],
     )
+
+
+def _known(found: Results) -> dict[str, Metric]:
+    """The metrics of all kinds that were run, by name."""
+    return {name: one for kind in found.kinds for name, one in kind_named(kind).metric.items()}
 
 
 def responses(cells: Sequence[CellRows], metric: Metric) -> list[Chart]:
@@ -153,7 +160,7 @@ def _sensitivity_sections(found: Results, metric: str | None) -> list[Section]:
     return [
         Section(
             f"What matters: {one.title}",
-            f"{one.metric}, {one.method}.",
+            spoken(f"{one.metric}, {one.method}.", _known(found)),
             table=html_table(
                 list(one.heads),
                 [

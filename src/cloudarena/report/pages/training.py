@@ -12,9 +12,10 @@ from cloudarena.learn.explain import Importance
 from cloudarena.learn.training import Training
 from cloudarena.report.charts import Chart, Series
 from cloudarena.report.numbers import UNKNOWN, format_number
-from cloudarena.report.page import Section, Sheet, command_fact, html_table
+from cloudarena.report.page import Section, Sheet, command_fact, html_table, label_of
 from cloudarena.report.pages.comparison import make_sheet as comparison_sheet
 from cloudarena.report.pages.comparison import means_chart
+from cloudarena.report.spoken import name_of, spoken
 from cloudarena.report.terminal.comparison import mean_text
 
 GUIDE = (
@@ -35,7 +36,8 @@ DUEL_HEADS = ("policy", "mean", "unserved", "learned has more (95 %)", "learned 
 def make_sheet(training: Training) -> Sheet:
     """What is on the page of a training."""
     inner = comparison_sheet(training.comparison)
-    answer, *reasons = training.sentences()
+    known = training.comparison.scenario.kind.metric
+    answer, *reasons = (spoken(one, known) for one in training.sentences())
     decides = Section(
         "What decides",
         "The features of the policy, the most important first.",
@@ -45,8 +47,8 @@ def make_sheet(training: Training) -> Sheet:
     )
     duels = Section(
         "Against each heuristic",
-        f"By {training.reward.name}, on work that nobody trained on. The intervals hold together "
-        "with 95 %; one that leaves out zero is a verdict.",
+        f"By {name_of(training.reward)}, on work that nobody trained on. The intervals hold "
+        "together with 95 %; one that leaves out zero is a verdict.",
         table=html_table(DUEL_HEADS, duel_rows(training), marked=[0]),
     )
     return Sheet(
@@ -123,7 +125,7 @@ def _curve(training: Training) -> Chart:
         "Learning curve",
         "What the policy earned on work that it was not trained on.",
         "steps",
-        f"earned ({training.reward.name})",
+        f"earned ({label_of(training.reward)})",
         (
             Series("learned", steps, mean, colour=0),
             Series("one standard error below", steps, mean - error, "dashed", colour=0),

@@ -15,7 +15,12 @@ from cloudarena.report.numbers import UNKNOWN, format_estimate
 from cloudarena.report.terminal.grid import OUT, Adaptive, Grid, Words
 
 LEADER = "bold green"
-VERDICT_STYLES = {"better": "green", "worse": "red", "no difference": "dim"}
+VERDICT_STYLES = {
+    "better": "green",
+    "worse": "red",
+    "no difference": "dim",
+    "not told apart": "dim",
+}
 ARROWS = {"higher": "↑", "lower": "↓", None: ""}
 DETERMINISTIC_NOTE = (
     "All replications gave the same numbers, as they do when the work is recorded and the policies "

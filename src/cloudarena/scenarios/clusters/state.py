@@ -64,6 +64,7 @@ class Works(IntEnum):
     LONG_RUN = 2  # the backlog, and what arrives in a stage in the long run
     RECENT_RATE = 3  # arrives a second, as expected for the next stage
     LONG_RATE = 4  # arrives a second, since the start
+    GAINS = 5  # room for what one VM more would shorten
 
 
 RULE_COUNT = 7

@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 from cloudarena.base.arrow import arrow_column, arrow_table, read_numbers
 from cloudarena.scenarios.faas.metrics import unanswered_s
-from cloudarena.scenarios.faas.metrics.counting import arrived_by_function, counted_s
+from cloudarena.scenarios.faas.metrics.counting import (
+    arrived_by_function,
+    counted_s,
+    late_requests,
+)
 from cloudarena.scenarios.faas.metrics.energies import (
     function_energies,
     function_phases_j,
@@ -406,7 +410,8 @@ def functions_table(run: FaasRun) -> pa.Table:
     done = functions["outcomes"][:, Outcome.COMPLETED]
     times = np.empty((count, 4))
     for f in range(count):
-        times[f] = run.earlier.times_s(responses[responded == f], unanswered_s(world, f), f)
+        answered, waited = responses[responded == f], unanswered_s(world, f)
+        times[f] = run.earlier.times_s(answered, waited, f, late_requests(world, f))
     arrived, completed_late = arrived_by_function(world), functions["late"]
     ended = functions["outcomes"].sum(axis=1) - completed_late
     per = np.where(done > 0, done, np.nan)

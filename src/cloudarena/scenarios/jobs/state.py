@@ -131,6 +131,8 @@ class Tasks(NamedTuple):
     """How many tasks wait for it directly."""
     depth: NDArray[np.int64]
     """The longest way behind it to the end of its job, in tasks."""
+    gpu_models: NDArray[np.int64]
+    """The models of GPUs that it may run on, a bit each; -1: any."""
 
 
 ROW = np.dtype(
@@ -173,7 +175,10 @@ class Machines(NamedTuple):
     may_wait: bool
     """Whether nothing may be started: not when nothing else can happen any more."""
     gpu_free: NDArray[np.int64]  # (machines, devices)
-    """What is free of each GPU, in millionths; no columns where no task asks for a share of one."""
+    """What is free of each GPU, in millionths; no columns where no task asks for a share of one or
+    for a model."""
+    gpu_model: NDArray[np.int64]
+    """The number of the model of its GPUs among the models of all machines, in rising order."""
 
 
 class Shown(NamedTuple):
@@ -349,6 +354,7 @@ def idle_machines(
     speed: NDArray[np.float64],
     rows: int,
     gpu_free: NDArray[np.int64],
+    gpu_model: NDArray[np.int64],
 ) -> Machines:
     """Machines that are all up and empty, with room for so many starts."""
     count = len(capacity)
@@ -365,4 +371,5 @@ def idle_machines(
         rows=np.zeros(rows, ROW),
         may_wait=True,
         gpu_free=gpu_free,
+        gpu_model=gpu_model,
     )

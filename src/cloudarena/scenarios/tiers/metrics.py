@@ -101,15 +101,23 @@ def arrived(run: TiersRun) -> float:
     return max(0, int(run.world.clock[0]["arrived"]) - _first(run))
 
 
+def _all_undone(run: TiersRun) -> float:
+    """Minus all requests that were left undone."""
+    return -unserved_share(run) * int(run.world.clock[0]["arrived"])
+
+
 @metric(better="higher", highlight=True)
 def served(run: TiersRun) -> float:
     """Requests that arrived after the warm-up and were served."""
     return len(_responses(run))
 
 
-@metric(better="lower", highlight=True)
+@metric(better="lower", highlight=True, reward=_all_undone)
 def blocked(run: TiersRun) -> float:
-    """Requests that arrived after the warm-up and found no room at some tier."""
+    """Requests that arrived after the warm-up and found no room at some tier.
+
+    As a reward it is all that was left undone, in whatever way.
+    """
     return run.blocked(_first(run))
 
 

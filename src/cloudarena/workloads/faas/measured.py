@@ -66,8 +66,9 @@ def read_sums(
     Rows in which a cell is empty are left out, and so are sums of 0.
     """
     wanted = tuple(columns) or ("seconds",)
-    types: dict[str, Any] = {**dict.fromkeys(rows), **dict.fromkeys(wanted, NUMBER)}
-    table = read_columns(path, types, dict.fromkeys(column_names(path)))
+    types: dict[str, Any] = {**dict.fromkeys(rows, TEXT), **dict.fromkeys(wanted, NUMBER)}
+    others = dict.fromkeys(name for name in column_names(path) if name not in types)
+    table = read_columns(path, types, others)
     keep = np.ones(len(table), bool)
     for name, value in rows.items():
         found = [str(one) for one in table[name].to_pylist()]

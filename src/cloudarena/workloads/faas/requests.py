@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 Assignment = Literal["busiest", "dealt", "named"]
+NAME_LENGTH = 16
+"""Characters of a function's hash that are its name."""
 
 
 class Requests(NamedTuple):
@@ -178,7 +180,8 @@ def azure_2019_requests(
         first_minute: of the day, from 1.
         assignment: ``busiest``, the k-th busiest of theirs is our k-th; ``dealt``, theirs are
             dealt out to ours in the order of the file, so that all invocations count; ``named``,
-            theirs whose hash begins with the name of ours.
+            theirs whose hash is the name of ours, or begins with it, or which is called so by
+            its app too (see ``short_name``).
         spread: how instants lie within a minute (see ``spread_counts``).
     """
     _check_span(duration_s, load_scale)
@@ -188,7 +191,9 @@ def azure_2019_requests(
     day = read_invocations(path, trigger)
     counts = day.counts[:, first_minute - 1 :][:, :minutes]
     if assignment == "named":
-        theirs = _named(path, day.function.to_pylist(), functions)
+        hashes = day.function.to_pylist()
+        words = map("/".join, zip(day.app.to_pylist(), hashes, strict=True))
+        theirs = _named(path, hashes, functions, [short_name(word) for word in words])
     else:
         theirs = _assigned(path, counts.sum(axis=1), len(functions), assignment)
     parts = []
@@ -224,7 +229,8 @@ def azure_2021_requests(
     counts = np.bincount(function, minlength=len(trace.names))
     ours = np.full(len(trace.names), len(functions))
     if assignment == "named":
-        assigned = _named(path, [short_name(name) for name in trace.names], functions)
+        shorts = [short_name(name) for name in trace.names]
+        assigned = _named(path, shorts, functions, shorts)
     else:
         assigned = _assigned(path, counts, len(functions), assignment)
     for k, rows in enumerate(assigned):
@@ -246,22 +252,28 @@ def azure_2021_requests(
 
 
 def short_name(name: str) -> str:
-    """What a function of the trace of 2021, ``app/func``, is called: the beginnings of both."""
+    """What a function ``app/func`` of a trace is called in short: the beginnings of both."""
     app, _, function = name.partition("/")
-    return f"{app[:8]}-{function[:16]}"
+    return f"{app[:8]}-{function[:NAME_LENGTH]}"
 
 
-def _named(path: Path, hashes: Sequence[str], names: Sequence[str]) -> list[NDArray[np.int64]]:
-    """The rows of a trace whose functions begin with the names of ours."""
-    lengths = {len(name) for name in names}
+def _named(
+    path: Path, hashes: Sequence[str], names: Sequence[str], shorts: Sequence[str]
+) -> list[NDArray[np.int64]]:
+    """The rows of a trace whose functions are called as ours, or else begin with their names."""
+    called: dict[str, list[int]] = {}
+    for row, words in enumerate(zip(hashes, shorts, strict=True)):
+        for word in dict.fromkeys(words):
+            called.setdefault(word, []).append(row)
+    lengths = {len(name) for name in names if name not in called}
     rows: dict[str, list[int]] = {}
     for row, word in enumerate(hashes):
         for length in lengths:
             rows.setdefault(word[:length], []).append(row)
     for name in names:
-        if name not in rows:
+        if name not in called and name not in rows:
             raise TraceError(f"{path}: has no function that begins with {name!r}")
-    return [np.array(rows[name], np.int64) for name in names]
+    return [np.array(called.get(name) or rows[name], np.int64) for name in names]
 
 
 def _assigned(

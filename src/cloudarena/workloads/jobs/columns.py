@@ -56,6 +56,9 @@ class JobWorkload(NamedTuple):
     first_parent: NDArray[np.int64]  # (tasks + 1,)
     parents: NDArray[np.int64]
     begin_s: float = 0.0
+    gpu_models: NDArray[np.str_] | None = None
+    """The models of GPUs that each task allows, with | between them; nothing: any. None where no
+    task asks for a model."""
 
 
 class Rule(NamedTuple):
@@ -80,6 +83,7 @@ def assemble(
     gang: NDArray[np.bool_] | None = None,
     user: NDArray[np.int64] | None = None,
     edges: NDArray[np.int64] | None = None,
+    gpu_models: NDArray[np.str_] | None = None,
     source: str = "",
     begin: float | None = None,
 ) -> JobWorkload:
@@ -102,6 +106,7 @@ def assemble(
         gang: whether all instances of a task must start at once; no by default.
         user: the number of each job's user; 0 by default.
         edges: rows of (task, parent), both as rows of tasks of the same job.
+        gpu_models: the models of GPUs that each task allows, with | between them; any by default.
         source: what an error begins with, such as the path of the trace.
         begin: when the first job was submitted, if these are not the first.
     """
@@ -136,6 +141,7 @@ def assemble(
         first_parent=first_parent,
         parents=parents,
         begin_s=float(begin),
+        gpu_models=gpu_models[by_job] if gpu_models is not None and gpu_models.any() else None,
     )
     check_workload(workload, source)
     return workload
@@ -274,6 +280,7 @@ def slice_jobs(workload: JobWorkload, offset: int = 0, jobs: int | None = None) 
         first_parent=workload.first_parent[first : last + 1] - begin,
         parents=workload.parents[begin:stop] - first,
         begin_s=workload.begin_s + float(workload.submit[offset]),
+        gpu_models=models_at(workload, slice(first, last)),
     )
 
 
@@ -323,7 +330,13 @@ def pick_jobs(workload: JobWorkload, rows: NDArray[Any], submit: NDArray[Any]) -
         first_parent=first_parent,
         parents=workload.parents[edges] + moved,
         begin_s=workload.begin_s + float(submit[0]),
+        gpu_models=models_at(workload, tasks),
     )
+
+
+def models_at(workload: JobWorkload, tasks: Any) -> NDArray[np.str_] | None:
+    """The models of GPUs that some tasks allow; None where no task of the workload asks for one."""
+    return None if workload.gpu_models is None else workload.gpu_models[tasks]
 
 
 def describe(workload: JobWorkload) -> dict[str, Any]:

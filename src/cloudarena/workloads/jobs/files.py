@@ -9,8 +9,9 @@ As Parquet or CSV (also gzipped), with the columns
 
 and any of disk, gpu (0 where empty), user (a whole number, or a name; the same in all rows of a
 job), estimate_s (what was said beforehand that it would take; the longest of the file where empty),
-gang (true when all instances must start at once; false where empty) and parents (the names of the
-tasks it waits for, with spaces or ``;`` between them).
+gang (true when all instances must start at once; false where empty), gpu_models (the models of GPUs
+that the task allows, with ``|`` between them; any where empty) and parents (the names of the tasks
+it waits for, with spaces or ``;`` between them).
 
 Jobs may stand in any order, their rows too; those of a job stay in their order, and jobs of the
 same time in that of their first rows. Two tasks of a job may have one name: as a parent it stands
@@ -75,6 +76,7 @@ OPTIONAL_TYPES = {
     "user": TEXT,
     "estimate_s": NUMBER,
     "gang": TEXT,
+    "gpu_models": TEXT,
     "parents": TEXT,
 }
 COLUMN_OF = {"duration": "duration_s", "estimate": "estimate_s"}
@@ -176,7 +178,7 @@ def jobs_of_table(
     check = partial(columns.check, first_row=first_row)
     texts = {
         name: pc.fill_null(table[name].combine_chunks().cast(pa.string()), "")
-        for name in ("job", "task", "user", "gang", "parents")
+        for name in ("job", "task", "user", "gang", "gpu_models", "parents")
         if name in table.column_names
     }
     for name in ("job", "task"):
@@ -209,6 +211,7 @@ def jobs_of_table(
         estimate=estimate,
         gang=_gangs(path, texts["gang"]) if "gang" in texts else None,
         edges=_edges(path, job, texts) if "parents" in texts else None,
+        gpu_models=np.array(texts["gpu_models"].to_pylist()) if "gpu_models" in texts else None,
         source=str(path),
         begin=begin,
     )
@@ -224,6 +227,7 @@ def write_job_files(
 def job_table(workload: JobWorkload) -> pa.Table:
     """The canonical table of a workload, with all columns; to read it gives the same workload."""
     owner = jobs_of_tasks(workload)
+    models = workload.gpu_models
     return pa.table(
         {
             "job": workload.job_ids.take(pa.array(owner)),
@@ -238,6 +242,7 @@ def job_table(workload: JobWorkload) -> pa.Table:
             "user": workload.user[owner],
             "estimate_s": pa.array(workload.estimate, mask=np.isnan(workload.estimate)),
             "gang": workload.gang,
+            **({} if models is None else {"gpu_models": pa.array(models.tolist(), pa.string())}),
             "parents": _parents(workload),
         }
     )

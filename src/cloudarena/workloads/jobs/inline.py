@@ -26,11 +26,22 @@ class InlineTask(Spec):
     memory: Size = 0.0
     disk: Size = 0.0
     gpu: Size = 0.0
+    gpu_models: tuple[str, ...] = ()
+    """The models of GPUs that it allows; any by default."""
     duration: Seconds
     estimate: Seconds | None = None
     """What is said beforehand that it will take; the duration by default."""
     gang: bool = False
     parents: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _models_of_gpus(self) -> InlineTask:
+        if self.gpu_models and self.gpu == 0:
+            raise PydanticCustomError(
+                "not_allowed",
+                f"gpu_models: {list(self.gpu_models)} is not allowed: nothing where gpu is 0",
+            )
+        return self
 
 
 class InlineJob(Spec):
@@ -117,5 +128,6 @@ class Inline(Source):
             gang=np.array([task.gang for task in tasks]),
             user=np.array([job.user for job in self.jobs]),
             edges=np.array(edges, np.int64).reshape(-1, 2),
+            gpu_models=np.array(["|".join(task.gpu_models) for task in tasks]),
             source="workload",
         )

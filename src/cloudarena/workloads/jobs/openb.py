@@ -9,7 +9,8 @@ GPUs (gpu_milli is the share of each: 1000 unless a single GPU is shared).
 - Pods that never ran have no duration: those with an empty scheduled_time, and those that were
   deleted before it. They are skipped, and counted. So are pods that ask for nothing.
 - A pod without a deletion time runs to the end of the trace.
-- There are no users, estimates or gangs; gpu_spec, qos and pod_phase are not used.
+- The models of gpu_spec are asked for with ``gpu_models: true``; machines must have them then.
+- There are no users, estimates or gangs; qos and pod_phase are not used.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Openb(Trace):
     example = "--kind jobs --pods openb_pod_list_default.csv --out openb"
 
     source: Literal["openb"]
+    gpu_models: bool = False
+    """Whether pods ask for the models of GPUs that they name, which machines must have then."""
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
@@ -47,7 +50,7 @@ class Openb(Trace):
 
     def read(self) -> tuple[JobWorkload, Reading]:
         """All jobs of the list, and which pods are none."""
-        return scan_openb_jobs(self.path)
+        return scan_openb_jobs(self.path, self.gpu_models)
 
 
 class Reading(NamedTuple):
@@ -63,9 +66,12 @@ def load_openb_jobs(path: Path) -> JobWorkload:
     return scan_openb_jobs(path)[0]
 
 
-def scan_openb_jobs(path: Path) -> tuple[JobWorkload, Reading]:
+def scan_openb_jobs(path: Path, gpu_models: bool = False) -> tuple[JobWorkload, Reading]:
     """Reads a list of pods as jobs, and says what was left out."""
-    names, _, numbers, _ = read_pods(path, ("num_gpu", "gpu_milli", "scheduled_time"))
+    wanted = ("num_gpu", "gpu_milli", "scheduled_time", *(["gpu_spec"] if gpu_models else []))
+    names, _, numbers, specs = read_pods(path, wanted)
+    if gpu_models and specs is None:
+        raise TraceError(f"{path}: has no column gpu_spec: gpu_models is true")
     pods = len(names)
     created, end = numbers["creation_time"], numbers["deletion_time"]
     start = numbers.get("scheduled_time", created)
@@ -95,6 +101,7 @@ def scan_openb_jobs(path: Path) -> tuple[JobWorkload, Reading]:
         instances=ones[rows],
         demand=demand[rows],
         duration=duration[rows],
+        gpu_models=None if specs is None else np.array(specs.to_pylist())[rows],
         source=str(path),
     )
     return workload, Reading(len(rows), int((~ran).sum()), int((ran & ~asking).sum()))

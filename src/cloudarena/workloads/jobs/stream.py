@@ -55,7 +55,20 @@ def joined(parts: list[JobWorkload]) -> JobWorkload:
         parents=np.concatenate(
             [part.parents + first for part, first in zip(parts, tasks, strict=False)]
         ),
+        gpu_models=_models(parts),
         **columns,
+    )
+
+
+def _models(parts: list[JobWorkload]) -> NDArray[np.str_] | None:
+    """The models of GPUs that the tasks of parts allow; None where none asks for one."""
+    if all(part.gpu_models is None for part in parts):
+        return None
+    return np.concatenate(
+        [
+            np.full(len(part.instances), "") if part.gpu_models is None else part.gpu_models
+            for part in parts
+        ]
     )
 
 

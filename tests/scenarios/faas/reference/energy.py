@@ -140,6 +140,14 @@ class Energy:
             if charge < -1e-9 * full:
                 node.grid -= charge
                 node.carbon -= charge * grid / seconds
+        for f, metered in enumerate(self.metered):
+            replicas, function = self.all_of(f), self.spec.functions[f]
+            metered[0] += (len(self.waiting[f]) + sum(len(r.queue) for r in replicas)) * seconds
+            metered[2] += len(replicas) * function.image.cpu_millicores / 1000 * seconds
+        for node in self.nodes:
+            for request in self.executing(node):
+                use = self.cpu_use(request.function, node) * node.device.cores
+                self.metered[request.function][1] += use * seconds
         for request in self.requests:
             if request.outcome == "unfinished":
                 self.inside_s[request.function] += seconds

@@ -62,6 +62,10 @@ class Request:
     """The calls that it still makes; None before it has executed."""
     open: int = 0
     broken: bool = False
+    made: set[int] = field(default_factory=set)
+    """Which of its calls it has made, also in earlier tries,"""
+    again: bool = False
+    """and whether it is one that was made in an earlier try, or was called by such a one."""
     came_first: float = 0.0
     """When the first of those came that call each other down to this one."""
 

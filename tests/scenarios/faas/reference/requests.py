@@ -124,6 +124,8 @@ class Requests:
             made.caller = request
             request.open += 1
         made.came_first = request.came_first
+        made.again = request.again or which in request.made
+        request.made.add(which)
         if request.calls:
             self.soon(request, lambda: self.call(request))
         elif request.open == 0:

@@ -1,11 +1,9 @@
 """The scenario without a network, slow and obvious: objects, lists, and a look at everything.
 
-Functions of one image, first-fit, round robin, scalers none, average-requests and per-request,
-how long idle replicas stay and which make room,
-nodes that fail, requests that are tried again, functions that call others,
-contention, cold starts that claim CPU, transfers that draw power, time limits, queue limits, power
-models of all kinds, a grid whose intensity changes. Times are drawn by the same keys as in the
-kernel.
+Functions of one image, first-fit, round robin, all scalers, how long idle replicas stay and which
+make room, nodes that fail, requests that are tried again, functions that call others, contention,
+cold starts that claim CPU, transfers that draw power, time limits, queue limits, power models of
+all kinds, a grid whose intensity changes. Times are drawn by the same keys as in the kernel.
 
 Of what happens at one instant the kind decides, as ``events`` numbers it, then for replicas their
 slots. Requests go by when they came in; in the kernel by their slots, which are used again, so of
@@ -67,10 +65,13 @@ class Reference(Failures, Energy, Placing, Replicas, Requests, Scaling):
         self.retried = 0
         self.outages = self.listed_outages()
         self.ticks = [0] * count
-        self.counts = [[0] for _ in range(count)]
+        self.metered = [[0.0] * 3 for _ in range(count)]
+        """Seconds of requests that wait, of cores that are used and of cores that are asked for."""
+        self.meters: list[list[list[float]]] = [[[0.0] * 4] for _ in range(count)]
+        """At each tick: requests so far, and these three."""
         self.inside_s = [0.0] * count
         self.insides = [[0.0] for _ in range(count)]
-        self.suggested: list[list[int]] = [[] for _ in range(count)]
+        self.suggested = [[f.scaling.minimum] for f in scenario.functions]
         self.panic: list[float | None] = [None] * count
         self.panic_most = [0] * count
         self.changed = [0.0] * count
@@ -136,7 +137,7 @@ class Reference(Failures, Energy, Placing, Replicas, Requests, Scaling):
                     events.append((replica.ends, 1, replica.slot, act))
             if self.ahead_at[f] is not None:
                 events.append((self.ahead_at[f], 4, f, lambda f=f: self.start_ahead(f)))
-            if rule.by in ("average-requests", "concurrency"):
+            if rule.by not in ("none", "per-request"):
                 due = (self.ticks[f] + 1) * rule.interval_s
                 events.append((due, 4, f, lambda f=f: self.scale(f)))
         for k, request in enumerate(self.requests):

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.arrays import Floats
 from cloudarena.contract.candidates import Candidates, Feature
 from cloudarena.engine.compiled import jit_inline, jitable
+from cloudarena.engine.scratch import scratch_floats
 from cloudarena.engine.shortlist import squashed
 from cloudarena.scenarios.clusters.decision import UNTIL_DONE, Plan
 from cloudarena.scenarios.clusters.kernel import act
@@ -76,6 +78,8 @@ MOVES = 3
 """VMs are moved to so many classes that take longest, from so many that take shortest."""
 RULES = 14
 """The column of the first feature that is a flag for the shares of a rule."""
+OPTIMA = (1, 5, 6)
+"""Which rules are optima."""
 Spans = tuple[float, float, float]
 
 
@@ -106,12 +110,27 @@ def is_same(ours: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
 
 
 @jitable
-def add(actions: NDArray[np.int64], held: int, seconds: float) -> int:
+def mark_of(shares: NDArray[np.int64]) -> float:
+    """A number that is the same for equal shares, and seldom for others."""
+    mark = 0
+    for c in range(len(shares)):
+        mark += shares[c] * (c * c + 1)
+    return float(mark)
+
+
+@jitable
+def has_shares(shares: NDArray[np.int64], marks: Floats, this: int, other: int) -> bool:
+    """Whether two rows of shares are the same."""
+    return marks[this] == marks[other] and is_same(shares[this], shares[other])
+
+
+@jitable
+def add(actions: NDArray[np.int64], marks: Floats, held: int, length: int) -> int:
     """Keeps the candidate behind the last one if it is new; returns how many there are then."""
-    row, last = actions[held], actions.shape[1] - 1
-    row[last] = nanoseconds(seconds)
+    last = actions.shape[1] - 1
+    actions[held, last], marks[held] = length, mark_of(actions[held, :-1])
     for other in range(held):
-        if is_same(actions[other], row):
+        if actions[other, last] == length and has_shares(actions[:, :-1], marks, held, other):
             return held
     return held + 1
 
@@ -178,22 +197,35 @@ def next_class(
 
 
 @jitable
-def gather(world: World, actions: NDArray[np.int64]) -> int:
-    """Writes the candidates, those of the rules first; returns how many there are."""
+def gather(world: World, actions: NDArray[np.int64], marks: Floats, rule_marks: Floats) -> int:
+    """Writes the candidates, those of the rules first; returns how many there are.
+
+    What ``mark_of`` says of each is written to ``marks``; of the rules it is given.
+    """
     stage_s, least_s = world.rules.stage_s, world.rules.least_stage_s
-    plain_s, room, held = np.inf if all_arrived(world) else stage_s, len(actions), 0
+    plain, room, held = nanoseconds(np.inf if all_arrived(world) else stage_s), len(actions), 0
     classes = actions.shape[1] - 1
     for rule in (1, 0, 2, 3, 4, 5, 6):  # mean-optimum first
         if held < room and world.rule_has[rule]:
             copy_shares(actions, held, world.rule_shares[rule])
-            held = add(actions, held, plain_s)
+            held = add(actions, marks, held, plain)
+    rules = world.rule_shares  # the optima are often the same
+    is_new = (
+        True,
+        not has_shares(rules, rule_marks, 5, 1),
+        not (has_shares(rules, rule_marks, 6, 1) or has_shares(rules, rule_marks, 6, 5)),
+    )
     for multiple in LENGTHS:
-        for rule in (1, 5, 6):
-            if held < room:
+        length = nanoseconds(max(least_s, multiple * stage_s))
+        for k in range(len(OPTIMA)):
+            if held < room and is_new[k]:
+                rule = OPTIMA[k]
                 copy_shares(actions, held, world.rule_shares[rule])
-                held = add(actions, held, max(least_s, multiple * stage_s))
+                held = add(actions, marks, held, length)
     work, best, to = world.works[Works.EXPECTED], actions[0, :classes], -1
     for _ in range(MOVES):
+        if held == room:
+            break
         to = next_class(world, work, best, to, True, 0)
         source = -1
         for _ in range(MOVES):
@@ -202,7 +234,7 @@ def gather(world: World, actions: NDArray[np.int64]) -> int:
                 copy_shares(actions, held, best)
                 actions[held, to] += 1
                 actions[held, source] -= 1
-                held = add(actions, held, plain_s)
+                held = add(actions, marks, held, plain)
             if source < 0:
                 break
     return held
@@ -237,19 +269,53 @@ def share(part: float, whole: float) -> float:
 
 
 @jitable
-def describe(
-    world: World, shares: NDArray[np.int64], seconds: float, best: Spans, row: Any
+def describe_shares(
+    world: World,
+    shares: NDArray[np.int64],
+    mark: float,
+    rule_marks: Floats,
+    best: Spans,
+    row: NDArray[np.float32],
 ) -> None:
-    """Writes what the features say of shares for some time, but for flags.
+    """Writes what the features say of shares for whatever time.
 
     ``best`` are the shortest times for the expected work, the backlog, and that of the long run.
     """
     works, rules = world.works, world.rules
+    times, memory, heaviest, fewest = 0.0, 0.0, 0.0, rules.vms
+    longest, longest_backlog, longest_long = 0.0, 0.0, 0.0
+    for c in range(len(shares)):
+        time = works[Works.EXPECTED, c] / shares[c]
+        times += time
+        longest = max(longest, time)
+        longest_backlog = max(longest_backlog, works[Works.BACKLOG, c] / shares[c])
+        longest_long = max(longest_long, works[Works.LONG_RUN, c] / shares[c])
+        memory += shares[c] * world.mean_memory_mb[c]
+        heaviest = max(heaviest, world.mean_memory_mb[c])
+        fewest = min(fewest, shares[c])
+    row[0] = share(best[0], longest)
+    row[1] = share(best[1], longest_backlog)
+    row[2] = share(best[2], longest_long)
+    row[8] = share(times, len(shares) * longest)
+    row[10] = share(memory, rules.vms * heaviest)
+    row[11] = share(float(fewest * len(shares)), float(rules.vms))
+    spare, has = world.rule_shares, world.rule_has
+    row[9] = share(0.5 * distance(shares, spare[0]), float(rules.vms)) if has[0] else 1.0
+    for rule in range(len(has)):
+        follows = has[rule] and rule_marks[rule] == mark and is_same(shares, spare[rule])
+        row[RULES + rule] = 1.0 if follows else 0.0
+    row[RULES + len(has)] = 1.0 if distance(shares, spare[1]) == 2 else 0.0
+
+
+@jitable
+def describe_length(
+    world: World, shares: NDArray[np.int64], seconds: float, row: NDArray[np.float32]
+) -> None:
+    """Writes what the features say of shares for some time."""
+    works, rules = world.works, world.rules
     over_s = min(seconds, rules.stage_s * LENGTHS[-1])  # nobody knows how long until all is done
     total, total_long, left, left_long = 0.0, 0.0, 0.0, 0.0
-    idle, idle_long, idle_backlog = 0.0, 0.0, 0.0
-    times, memory, heaviest, fewest = 0.0, 0.0, 0.0, rules.vms
-    longest, longest_backlog, longest_long, given = 0.0, 0.0, 0.0, 0
+    idle, idle_long, idle_backlog, given = 0.0, 0.0, 0.0, 0
     for c in range(len(shares)):
         could, backlog = shares[c] * over_s, works[Works.BACKLOG, c]
         work = backlog + works[Works.RECENT_RATE, c] * over_s
@@ -261,27 +327,13 @@ def describe(
         idle += max(0.0, could - work)
         idle_long += max(0.0, could - long)
         idle_backlog += max(0.0, could - backlog)
-        time = works[Works.EXPECTED, c] / shares[c]
-        times += time
-        longest = max(longest, time)
-        longest_backlog = max(longest_backlog, backlog / shares[c])
-        longest_long = max(longest_long, works[Works.LONG_RUN, c] / shares[c])
-        memory += shares[c] * world.mean_memory_mb[c]
-        heaviest = max(heaviest, world.mean_memory_mb[c])
-        fewest = min(fewest, shares[c])
         given += shares[c]
     whole, unused = rules.vms * over_s, (rules.vms - given) * over_s
-    row[0] = share(best[0], longest)
-    row[1] = share(best[1], longest_backlog)
-    row[2] = share(best[2], longest_long)
     row[3] = share(left, total)
     row[4] = share(left_long, total_long)
     row[5] = share(idle + unused, whole)
     row[6] = share(idle_long + unused, whole)
     row[7] = share(idle_backlog + unused, whole)
-    row[8] = share(times, len(shares) * longest)
-    row[10] = share(memory, rules.vms * heaviest)
-    row[11] = share(float(fewest * len(shares)), float(rules.vms))
     row[12] = squashed(seconds, rules.stage_s)
     row[13] = 1.0 if seconds == np.inf else 0.0
 
@@ -338,20 +390,26 @@ def fill(
     spare, has = world.rule_shares, world.rule_has
     for rule in range(len(has)):
         has[rule] = rule_shares(world, RULES + rule, spare[rule])
-    held = gather(world, actions)
+    marks, rule_marks = scratch_floats(), scratch_floats()
+    for rule in range(len(has)):
+        rule_marks[rule] = mark_of(spare[rule])
+    held = gather(world, actions, marks, rule_marks)
     best = (
         span_of(world.works[Works.EXPECTED], spare[1]),
         span_of(world.works[Works.BACKLOG], spare[5]),
         span_of(world.works[Works.LONG_RUN], spare[6]),
     )
     for k in range(held):
-        shares, row = actions[k, :classes], features[k]
+        same = 0
+        while not has_shares(actions[:, :-1], marks, same, k):
+            same += 1
+        if same < k:  # all but what its length is for
+            for column in range(features.shape[1]):
+                features[k, column] = features[same, column]
+        else:
+            describe_shares(world, actions[k, :classes], marks[k], rule_marks, best, features[k])
         seconds = seconds_of(actions[k, classes])
-        describe(world, shares, seconds, best, row)
-        row[9] = share(0.5 * distance(shares, spare[0]), float(world.rules.vms)) if has[0] else 1.0
-        for rule in range(len(has)):
-            row[RULES + rule] = 1.0 if has[rule] and is_same(shares, spare[rule]) else 0.0
-        row[RULES + len(has)] = 1.0 if distance(shares, spare[1]) == 2 else 0.0
+        describe_length(world, actions[k, :classes], seconds, features[k])
     features[held:] = 0.0
     describe_decision(world, context)
     return held

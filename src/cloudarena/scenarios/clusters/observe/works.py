@@ -243,11 +243,14 @@ def greedy(world: World, work: Floats, shares: NDArray[np.int64]) -> None:
             if world.cluster_of[c] == k:
                 shares[c] = 1
                 left -= 1
+        gains = world.works[Works.GAINS]
+        for c in range(len(work)):
+            if world.cluster_of[c] == k:
+                gains[c] = work[c] / (shares[c] * (shares[c] + 1.0))
         for _ in range(left):
             best, most = 0, -1.0
             for c in range(len(work)):
-                if world.cluster_of[c] == k:
-                    gain = work[c] / (shares[c] * (shares[c] + 1.0))
-                    if gain > most:
-                        best, most = c, gain
+                if world.cluster_of[c] == k and gains[c] > most:
+                    best, most = c, gains[c]
             shares[best] += 1
+            gains[best] = work[best] / (shares[best] * (shares[best] + 1.0))

@@ -18,6 +18,7 @@ from cloudarena.scenarios.faas.state import (
     FIT,
     FUNCTION,
     NONE,
+    SUGGESTED,
     VARIANT,
     WHOLE,
     Accelerator,
@@ -281,7 +282,7 @@ def build_functions(scenario: FaasScenario) -> NDArray[np.void]:
         for name in (
             *("threshold", "tolerance", "step", "minimum", "maximum"),
             *("cooldown_s", "expiry_s", "interval_s", "stabilisation"),
-            *("panic_window", "panic_threshold", "most_up", "most_down"),
+            *("panic_window", "panic_threshold", "most_up", "most_more", "most_down"),
         ):
             row[name] = getattr(rule, name)
         if not rule.ticks:
@@ -293,6 +294,7 @@ def build_functions(scenario: FaasScenario) -> NDArray[np.void]:
         row["idle_since"], row["keep_until"] = np.nan, times.range_s
         row["lower_threshold"] = _or(rule.lower_threshold, rule.threshold)
         row["wanted"] = _or(rule.start, rule.minimum)
+        row["history"][0, SUGGESTED] = row["wanted"]
     named = sorted(
         {name for f in scenario.functions for name in (*f.placement.near, *f.placement.apart)}
     )

@@ -40,12 +40,17 @@ def note_caller(world: World, extras: Extras | None, index: int, caller: int) ->
     """A request comes, of a caller or NONE: none of its calls has been made."""
     if extras is not None:
         slot = world.slots[index]
-        slot.tries, slot.caller, slot.caller_function, slot.late = 0, NONE, NONE, False
+        slot.tries, slot.caller, slot.caller_function = 0, NONE, NONE
+        slot.late, slot.again = False, False
         begin_again(world, slot)
+        slot.reached = slot.call
         if caller != NONE:
             by = world.slots[caller]
             slot.caller_function, slot.caller_number = by.function, by.number
             slot.late = by.late or by.arrival < world.clock[0].counted_from_s
+            slot.again = by.again or by.call <= by.reached
+            by.reached = max(by.reached, by.call)
+            world.functions[slot.function].again += slot.again
             if extras.calls[by.call - 1].waits:
                 slot.caller = caller
 
@@ -82,8 +87,9 @@ def count_uncalled(world: World, extras: Extras | None, index: int) -> None:
     if extras is not None:
         slot = world.slots[index]
         function = world.functions[slot.function]
-        for row in range(slot.call, function.end_call):
-            function.uncalled += extras.calls[row].requests
+        if not slot.again:
+            for row in range(slot.reached, function.end_call):
+                function.uncalled += extras.calls[row].requests
 
 
 @jit_call

@@ -438,6 +438,8 @@ def finish(world: World, index: int) -> None:
         function.response_s += response
         function.waited_s += slot.waited
         function.executed_s += slot.executed
+        if world.extras is not None:
+            function.again_done += slot.again
         if slot.late or slot.arrival < clock.counted_from_s:
             function.late += 1
         else:

@@ -11,8 +11,9 @@ Each looks, every ``interval_s``, at the last ``window`` intervals. With n repli
 
 The three before the last follow the rule of Kubernetes: ``ceil(n * value / threshold)``, unless the
 ratio is within ``tolerance`` of 1, and by ``step`` at most where one is given. Replicas that are
-not ready count with no load. Fewer replicas only after ``cooldown_s`` without a change, and only as
-few as the most that was suggested within ``stabilisation_s``, as the autoscaler of Kubernetes does.
+not ready count with no load; ``by_utilisation`` says what else Kubernetes makes of them. Fewer
+replicas only after ``cooldown_s`` without a change, and only as few as the most that was suggested
+within ``stabilisation_s``, or that there were at the start, as the autoscaler of Kubernetes does.
 ``per-request`` starts a replica for each request that finds none free and ends those that were idle
 for ``expiry_s``, or as ``keep`` says; see requests and warm.
 """
@@ -29,10 +30,16 @@ from cloudarena.scenarios.faas.kernel.replicas import least_needed
 from cloudarena.scenarios.faas.kernel.requests import record_change
 from cloudarena.scenarios.faas.kernel.routing import work_of
 from cloudarena.scenarios.faas.kernel.warm import next_look_s
-from cloudarena.scenarios.faas.state import HISTORY, Keep, Record, Scaler, Scaling, World
-
-INSIDE, SUGGESTED = 4, 5
-"""Columns of the history: the integral of requests in the system, and what was suggested."""
+from cloudarena.scenarios.faas.state import (
+    HISTORY,
+    INSIDE,
+    SUGGESTED,
+    Keep,
+    Record,
+    Scaler,
+    Scaling,
+    World,
+)
 
 
 @jit_call
@@ -100,14 +107,37 @@ def by_concurrency(function: Record, now: float) -> int:
 
 
 @jit_call
+def by_utilisation(function: Record) -> int:
+    """The replicas that the autoscaler of Kubernetes gives a function by its use of CPU.
+
+    Those that are ready are measured; without any, nothing changes. Where they are above the
+    threshold, those that are not ready, and those that no node has taken, count with no load: there
+    are more replicas only if all of them together are above it, and no fewer for that reason.
+    """
+    replicas, ready = function.wanted, function.ready
+    if ready == 0:
+        return int(replicas)
+    needed = used_cpu(function) * function.placed / function.threshold
+    ratio = needed / ready
+    if ratio > 1.0 and ready < replicas:
+        ratio = max(needed / replicas, 1.0)
+    if abs(ratio - 1.0) <= function.tolerance:
+        return int(replicas)
+    return int(np.ceil(needed - 1e-9))
+
+
+@jit_call
 def stabilised(function: Record, count: int) -> int:
-    """The most that was suggested within the time of stabilisation, of fewer replicas."""
+    """The most that was suggested within the time of stabilisation, of fewer replicas.
+
+    Before the first suggestion it was as many as there were at the start.
+    """
     slot = function.ticks % HISTORY
     function.history[slot, SUGGESTED] = count
     if count >= function.wanted:
         return count
     most = count
-    for back in range(1, min(function.stabilisation, function.ticks - 1) + 1):
+    for back in range(1, min(function.stabilisation, function.ticks) + 1):
         most = max(most, int(function.history[(function.ticks - back) % HISTORY, SUGGESTED]))
     return min(most, function.wanted)
 
@@ -128,18 +158,20 @@ def suggestion(function: Record, now: float) -> int:
     elif scaler == Scaler.CONCURRENCY:
         count = by_concurrency(function, now)
     elif replicas > 0:
-        value = rate
-        if scaler == Scaler.QUEUE_LENGTH:
-            value = window_mean(function, 1)
-        elif scaler == Scaler.CPU_UTILISATION:
-            value = used_cpu(function) * replicas
-        ratio = value / (replicas * function.threshold)
-        if abs(ratio - 1.0) > function.tolerance:
-            count = int(np.ceil(replicas * ratio - 1e-9))
+        if scaler == Scaler.CPU_UTILISATION:
+            count = by_utilisation(function)
+        else:
+            value = window_mean(function, 1) if scaler == Scaler.QUEUE_LENGTH else rate
+            ratio = value / (replicas * function.threshold)
+            if abs(ratio - 1.0) > function.tolerance:
+                count = int(np.ceil(replicas * ratio - 1e-9))
         if step > 0:
             count = min(max(count, replicas - step), replicas + step)
     if function.stabilisation > 0:
         count = stabilised(function, count)
+    if scaler == Scaler.CPU_UTILISATION:
+        most = max(np.ceil(function.most_up * replicas), replicas + function.most_more)
+        count = int(min(count, max(most, 1)))
     if count < replicas and now - function.changed_s < function.cooldown_s:
         count = replicas
     if count == 0 and function.waiting + function.held > 0:

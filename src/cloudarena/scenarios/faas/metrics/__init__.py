@@ -13,10 +13,14 @@ from cloudarena.contract.metric import metric, shared
 from cloudarena.engine.power import JOULES_PER_KWH
 from cloudarena.scenarios.faas.metrics import holding
 from cloudarena.scenarios.faas.metrics.counting import (
+    all_requests,
     arrived_by_function,
-    calls_to_come,
     completed_by_function,
     counted_s,
+    in_system,
+    late_requests,
+    left_undone,
+    lost,
 )
 from cloudarena.scenarios.faas.metrics.energies import (
     grid_energy_j,
@@ -28,7 +32,7 @@ from cloudarena.scenarios.faas.metrics.energies import (
     wasted_memory,
 )
 from cloudarena.scenarios.faas.metrics.responses import ResponseTimes
-from cloudarena.scenarios.faas.state import LOST, Outcome, RequestState, World
+from cloudarena.scenarios.faas.state import Outcome, World
 
 if TYPE_CHECKING:
     from cloudarena.scenarios.faas.run import FaasRun
@@ -36,16 +40,28 @@ if TYPE_CHECKING:
 
 def unanswered_s(world: World, function: int | None = None) -> NDArray[np.float64]:
     """How long the requests that are in the system have been there."""
-    slots = world.slots[world.slots["state"] != RequestState.UNUSED]
-    if function is not None:
-        slots = slots[slots["function"] == function]
-    waited: NDArray[np.float64] = float(world.clock[0]["now"]) - slots["arrival"]
+    arrival = in_system(world, function)["arrival"]
+    waited: NDArray[np.float64] = float(world.clock[0]["now"]) - arrival
     return waited
 
 
 def _arrived(run: FaasRun) -> int:
-    """The requests that came."""
+    """The requests that count."""
     return int(arrived_by_function(run.world).sum())
+
+
+def _came(run: FaasRun) -> int:
+    """The requests that came, in the warm-up too."""
+    return int(run.world.functions["arrived"].sum())
+
+
+def _all_parts(run: FaasRun) -> float:
+    """What all work left undone costs in a share of the requests that count.
+
+    That is 1, and more with a warm-up: the share left undone is of its requests too.
+    """
+    to_come = all_requests(run.world) - _came(run)
+    return max(1.0, (_came(run) + to_come) / max(_arrived(run) + to_come, 1))
 
 
 def _ended(run: FaasRun, outcome: Outcome) -> int:
@@ -58,36 +74,20 @@ def _completed(run: FaasRun) -> int:
     return _ended(run, Outcome.COMPLETED) - int(run.world.functions["late"].sum())
 
 
-def _uncalled(run: FaasRun) -> int:
-    """The requests that never came since those that call them were lost."""
-    return int(run.world.functions["uncalled"].sum())
-
-
-def _lost(run: FaasRun) -> int:
-    """The requests that will never have an answer."""
-    return sum(_ended(run, outcome) for outcome in LOST) + _uncalled(run)
-
-
-def _unserved(run: FaasRun) -> int:
-    """The requests that have no answer."""
-    return _lost(run) + int(run.world.clock[0]["in_system"]) + calls_to_come(run.world)
-
-
-def _missed(run: FaasRun) -> int:
-    """Requests of the warm-up that were lost, where batteries keep what that saved."""
-    supplied = run.world.extras is not None and len(run.world.extras.supplies) > 0
-    return int(run.world.functions["missed"].sum()) if supplied else 0
+def _all_undone(run: FaasRun) -> float:
+    """Minus all requests that have no answer."""
+    return -float(left_undone(run.world))
 
 
 def _lost_s(run: FaasRun) -> NDArray[np.float64]:
     """How long, to a reward, the requests waited that will never have an answer: the whole run."""
-    return np.full(_lost(run), run.scenario.duration_s)
+    return np.full(lost(run.world), run.scenario.duration_s)
 
 
 def _times(run: FaasRun, waited: NDArray[np.float64]) -> ResponseTimes:
     """The response times, with some of which it is known that they are longer than waited."""
     answered = run.world.responses[: int(run.world.clock[0]["completed"])]
-    return run.earlier.times_s(answered, waited)
+    return run.earlier.times_s(answered, waited, without=late_requests(run.world))
 
 
 @shared
@@ -157,7 +157,7 @@ def _cost_usd(run: FaasRun) -> float:
         everywhere = np.full(len(used), counted_s(run.world))
         cost += _devices_usd(run, everywhere if prices.device_hours == "all" else used)
     carbon = _carbon_g(run) / 1e6 * prices.carbon_tonne_usd if prices.carbon_tonne_usd else 0.0
-    return cost + carbon + _unserved(run) * prices.unserved_usd
+    return cost + carbon + left_undone(run.world) * prices.unserved_usd
 
 
 def _duration_s(run: FaasRun) -> float:
@@ -179,7 +179,7 @@ def _most_usd(run: FaasRun) -> float:
     devices = _devices_usd(run, np.full(len(run.world.nodes), length_s))
     carbon_g = _peak_j(run) * float(run.world.carbon["g_per_j"].max())
     carbon = carbon_g / 1e6 * prices.carbon_tonne_usd
-    return energy + _arrived(run) * prices.request_usd + memory + devices + carbon
+    return energy + _came(run) * prices.request_usd + memory + devices + carbon
 
 
 def _all_memory_mb_s(run: FaasRun) -> float:
@@ -196,9 +196,12 @@ def _not_warm_p75(run: FaasRun) -> float:
 
 
 def _earned_mean(run: FaasRun) -> float:
-    waited, lost = unanswered_s(run.world), _lost_s(run)
-    total = float(run.world.functions["response_s"].sum() + waited.sum()) + float(lost.sum())
-    return -total / max(_ended(run, Outcome.COMPLETED) + len(waited) + len(lost), 1)
+    if run.scenario.warmup_s > 0.0:
+        mean = _earned_times(run).mean
+        return 0.0 if math.isnan(mean) else -float(mean)
+    waited, never = unanswered_s(run.world), _lost_s(run)
+    total = float(run.world.functions["response_s"].sum() + waited.sum()) + float(never.sum())
+    return -total / max(_ended(run, Outcome.COMPLETED) + len(waited) + len(never), 1)
 
 
 def _earned_quantile(run: FaasRun, seconds: float, level: float) -> float:
@@ -219,11 +222,10 @@ def unserved_share(run: FaasRun) -> float:
     """The lost share: (rejected + timed_out + failed + unfinished) / requests; 0 if none came.
 
     Calls that a lost or unfinished request has not made, and what they would call, count on both
-    sides, as requests that are not served. With batteries so do requests lost in the warm-up.
+    sides, as requests that are not served. So do all requests of the warm-up: else who answers
+    them after it, or loses them in it, could choose of how many requests it is a share.
     """
-    missed = _missed(run)
-    never_came = _uncalled(run) + calls_to_come(run.world) + missed
-    return (_unserved(run) + missed) / max(_arrived(run) + never_came, 1)
+    return left_undone(run.world) / max(all_requests(run.world), 1)
 
 
 @metric()
@@ -241,26 +243,26 @@ def completed(run: FaasRun) -> float:
     return _completed(run)
 
 
-@metric(better="lower", most=_arrived)
+@metric(better="lower", reward=_all_undone)
 def rejected(run: FaasRun) -> float:
-    """Requests that found no room. As a reward all that have no answer are added."""
+    """Requests that found no room. As a reward it is all that have no answer."""
     return _ended(run, Outcome.REJECTED)
 
 
-@metric(better="lower", most=_arrived)
+@metric(better="lower", reward=_all_undone)
 def timed_out(run: FaasRun) -> float:
     """Requests that were given up after their function's timeout_s.
 
-    As a reward all that have no answer are added.
+    As a reward it is all that have no answer.
     """
     return _ended(run, Outcome.TIMED_OUT)
 
 
-@metric(better="lower", most=_arrived)
+@metric(better="lower", reward=_all_undone)
 def failed(run: FaasRun) -> float:
     """Requests that failed for the last time: they, their node, or a call that they waited for.
 
-    As a reward all that have no answer are added.
+    As a reward it is all that have no answer.
     """
     return _ended(run, Outcome.FAILED)
 
@@ -271,9 +273,9 @@ def retries(run: FaasRun) -> float:
     return int(run.world.functions["retried"].sum())
 
 
-@metric(better="lower", highlight=True, most=_arrived)
+@metric(better="lower", highlight=True, reward=_all_undone)
 def unfinished(run: FaasRun) -> float:
-    """Requests in the system at the end. As a reward all that have no answer are added."""
+    """Requests in the system at the end. As a reward it is all that have no answer."""
     return int(run.world.clock[0]["in_system"])
 
 
@@ -344,7 +346,7 @@ def held_mean_s(run: FaasRun) -> float:
     return holding.held_mean_s(run)
 
 
-@metric(better="lower", reward=_earned_queueing, most=lambda run: 1.0)
+@metric(better="lower", reward=_earned_queueing, most=_all_parts)
 def queueing_share(run: FaasRun) -> float:
     """The share of completed requests' response time spent waiting for a replica or a worker.
 
@@ -359,7 +361,7 @@ def queueing_share(run: FaasRun) -> float:
     better="lower",
     highlight=True,
     reward=lambda run: -float(_cold(run)) / max(_arrived(run), 1),
-    most=lambda run: 1.0,
+    most=_all_parts,
 )
 def cold_start_share(run: FaasRun) -> float:
     """The share of cold starts: cold_starts / completed; undefined if none were completed.
@@ -369,7 +371,7 @@ def cold_start_share(run: FaasRun) -> float:
     return ratio(cold_starts(run), completed(run))
 
 
-@metric(better="lower", most=_arrived)
+@metric(better="lower", most=_came)
 def cold_starts(run: FaasRun) -> float:
     """Completed requests that were taken up by a replica that was not ready when they came.
 
@@ -382,7 +384,7 @@ def cold_starts(run: FaasRun) -> float:
     better="lower",
     label="75th percentile of functions' cold shares",
     reward=lambda run: -_not_warm_p75(run),
-    most=lambda run: 1.0,
+    most=_all_parts,
 )
 def cold_share_p75(run: FaasRun) -> float:
     """The 75th percentile, over functions with completed requests, of their shares of cold starts.

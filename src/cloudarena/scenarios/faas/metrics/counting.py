@@ -2,12 +2,16 @@
 
 What goes on then is not disturbed. A total is set to minus what of it is under way and in no meter
 yet, so that it reads zero, and later what came after. Of the requests that came before, those that
-have ended do not count; those in the system count in response times, with all of their time, and
-if they are lost. Their answers do not count, so that nobody gains by putting off until after the
-warm-up what came in it.
+were answered by then do not count. Those in the system count with all of their time in response
+times, each in the place of the shortest, and if they are lost. Their answers do not count. So
+nobody gains by putting off until after the warm-up what came in it. What was left undone counts
+from the start of the run, and so do the requests of which it is a share: nobody gains by losing
+them in the warm-up, nor can anybody choose of how many requests it is a share.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +59,50 @@ def calls_to_come(world: World) -> int:
     if world.extras is None or len(world.extras.calls) == 0:
         return 0
     sums = np.concatenate(([0], np.cumsum(world.extras.calls["requests"])))
-    slots = world.slots[world.slots["state"] != RequestState.UNUSED]
+    slots = in_system(world)
+    slots = slots[~slots["again"]]
     ends = world.functions["end_call"][slots["function"]]
-    return int((sums[ends] - sums[slots["call"]]).sum())
+    return int((sums[ends] - sums[slots["reached"]]).sum())
+
+
+def in_system(world: World, function: int | None = None) -> NDArray[Any]:
+    """The slots of requests that have not ended; of one function, or all."""
+    slots = world.slots[world.slots["state"] != RequestState.UNUSED]
+    return slots if function is None else slots[slots["function"] == function]
+
+
+def late_requests(world: World, function: int | None = None) -> int:
+    """The requests of the warm-up that were answered after it, or are in the system."""
+    slots, begin = in_system(world, function), world.clock[0]["counted_from_s"]
+    answered = world.functions["late"][slice(None) if function is None else function]
+    return int(answered.sum()) + int((slots["late"] | (slots["arrival"] < begin)).sum())
+
+
+def all_requests(world: World) -> int:
+    """The requests that came or would have, in the warm-up too: the same, whatever is decided.
+
+    What a request calls again, since it was begun again, counts once.
+    """
+    functions = world.functions
+    came = functions["arrived"] - functions["again"] + functions["uncalled"]
+    return int(came.sum()) + calls_to_come(world)
+
+
+def lost(world: World) -> int:
+    """The requests that came and were lost, in the warm-up too, or would have come and never will.
+
+    What was called again counts too.
+    """
+    functions = world.functions
+    never = functions["outcomes"][:, LOST].sum() + functions["missed"].sum()
+    return int(never + functions["uncalled"].sum())
+
+
+def left_undone(world: World) -> int:
+    """The requests that have no answer, or not yet, of all that came or would have."""
+    functions = world.functions
+    repeated = int(functions["again"].sum() - functions["again_done"].sum())
+    return lost(world) + int(world.clock[0]["in_system"]) + calls_to_come(world) - repeated
 
 
 def begin_counting(world: World) -> None:
@@ -75,10 +120,9 @@ def begin_counting(world: World) -> None:
     if len(world.records.spent) > 0:
         world.records.spent[0] -= np.column_stack(spent)
     functions["early"] += functions["outcomes"].sum(axis=1)
-    functions["missed"] += functions["outcomes"][:, LOST].sum(axis=1) + functions["uncalled"]
+    functions["missed"] += functions["outcomes"][:, LOST].sum(axis=1)
     for name in (
         "outcomes",
-        "uncalled",
         "late",
         "cold",
         "response_s",

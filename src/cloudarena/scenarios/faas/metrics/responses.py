@@ -54,7 +54,7 @@ class Responses:
         self._counts = np.bincount(inverse, counts, len(self._keys)).astype(np.int64)
 
     def times_s(
-        self, seconds: Seconds, waited: Seconds, function: int | None = None
+        self, seconds: Seconds, waited: Seconds, function: int | None = None, without: int = 0
     ) -> ResponseTimes:
         """The mean and percentiles of these and what was counted.
 
@@ -62,6 +62,7 @@ class Responses:
             seconds: response times beside those that were counted.
             waited: how long the requests without an answer have waited.
             function: of which counts are taken; all by default.
+            without: so many of the shortest that were answered do not count.
 
         Exact if nothing was counted; else each time is within half a step, 0.05 %.
         """
@@ -70,10 +71,20 @@ class Responses:
             own = keys // BINS == function
             keys, counts = keys[own], counts[own]
         if len(keys) == 0:
-            return _times(seconds, waited, None)
+            return _times(np.sort(seconds)[without:] if without else seconds, waited, None)
         middles = LEAST_S * np.exp((keys % BINS + 0.5) * STEP)
         counts = np.concatenate((counts, np.ones(len(seconds), np.int64)))
-        return _times(np.concatenate((middles, seconds)), waited, counts)
+        both, counts = _without(np.concatenate((middles, seconds)), counts, without)
+        return _times(both, waited, counts)
+
+
+def _without(seconds: Seconds, counts: Counts, shortest: int) -> tuple[Seconds, Counts]:
+    """Times and how often there is each, without so many of the shortest."""
+    order = np.argsort(seconds, kind="stable")
+    before = np.cumsum(counts[order]) - counts[order]
+    left = counts.copy()
+    left[order] -= np.clip(shortest - before, 0, counts[order])
+    return seconds[left > 0], left[left > 0]
 
 
 def _times(seconds: Seconds, waited: Seconds, counts: Counts | None) -> ResponseTimes:

@@ -48,20 +48,15 @@ def flows_j(world: World) -> float:
 
 
 @jit_call
-def uncalled(world: World, extras: Extras | None) -> int:
-    """Requests that never came, or have not come yet, since others are lost or in the system."""
+def to_come(world: World, extras: Extras | None) -> int:
+    """Requests that have not come yet, since those that call them are in the system."""
     total = 0
-    if extras is not None:
-        for index in range(len(world.functions)):
-            total += world.functions[index].uncalled
-            if len(extras.supplies) > 0:
-                total += world.functions[index].missed
-        if len(extras.calls) > 0:
-            for index in range(len(world.slots)):
-                slot = world.slots[index]
-                if slot.state != RequestState.UNUSED:
-                    for row in range(slot.call, world.functions[slot.function].end_call):
-                        total += extras.calls[row].requests
+    if extras is not None and len(extras.calls) > 0:
+        for index in range(len(world.slots)):
+            slot = world.slots[index]
+            if slot.state != RequestState.UNUSED and not slot.again:
+                for row in range(slot.reached, world.functions[slot.function].end_call):
+                    total += extras.calls[row].requests
     return total
 
 
@@ -78,15 +73,17 @@ def read(world: World, sums: NDArray[np.float64]) -> bool:
         energy += node.transfers * node.transfer_w * (clock.now - node.transfers_since)
     if world.rules[0].network:
         energy += flows_j(world)
-    never_came = uncalled(world, world.extras)
-    arrived, completed, lost = never_came, 0, clock.in_system + never_came
+    wanted = to_come(world, world.extras)
+    undone, arrived, completed = clock.in_system + wanted, 0, 0
     for index in range(len(world.functions)):
         function = world.functions[index]
         arrived += function.arrived - function.early - function.late
         completed += function.outcomes[Outcome.COMPLETED] - function.late
-        lost += function.outcomes[Outcome.REJECTED] + function.outcomes[Outcome.TIMED_OUT]
-        lost += function.outcomes[Outcome.FAILED]
-    share = lost / max(arrived, 1)
+        wanted += function.arrived - function.again + function.uncalled
+        undone += function.missed + function.uncalled - function.again + function.again_done
+        undone += function.outcomes[Outcome.REJECTED] + function.outcomes[Outcome.TIMED_OUT]
+        undone += function.outcomes[Outcome.FAILED]
+    share = undone / max(wanted, 1)
     sums[0] = energy
     sums[1] = energy / max(completed, 1)
     sums[2] = completed

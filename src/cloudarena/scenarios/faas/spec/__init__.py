@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import TraceError, nearest
 from cloudarena.contract.kind import Kind
 from cloudarena.contract.scenario import MachineGroup, Scenario
 from cloudarena.contract.source import SpecPath
-from cloudarena.contract.spec import Spec
+from cloudarena.contract.spec import Spec, or_also
 from cloudarena.scenarios.faas import KIND
 from cloudarena.scenarios.faas.sources import Trace, count_windows, draw_requests
-from cloudarena.scenarios.faas.spec.azure import TracedFunctions
+from cloudarena.scenarios.faas.spec.azure import (
+    AzureFunctions,
+    AzureInvocations,
+    TracedFunctions,
+)
 from cloudarena.scenarios.faas.spec.devices import Devices
 from cloudarena.scenarios.faas.spec.functions import Function, RuleName, ScalingRule
 from cloudarena.scenarios.faas.spec.own import Evict, Keep, Model, Own, Router, is_own
@@ -80,6 +84,10 @@ class Priority(Spec):
     weight: float = Field(1.0, ge=-1000, le=1000)
 
 
+def _or_names(schema: dict[str, Any]) -> None:
+    or_also(schema, "properties", "priorities", "items", type="string")
+
+
 class Scheduler(Spec):
     """Predicates that a node must pass, and priorities whose weighted sum chooses among them."""
 
@@ -98,6 +106,8 @@ class Scheduler(Spec):
     replica is filtered."""
     most_invocation_j: float | None = Field(None, gt=0, le=1e12)
     """A node on which an invocation would add more joules than this is filtered."""
+
+    model_config = ConfigDict(json_schema_extra=_or_names)
 
     @model_validator(mode="before")
     @classmethod
@@ -197,6 +207,11 @@ class Prices(Spec):
     """The penalty for each request that has no answer."""
 
 
+def _or_a_trace(schema: dict[str, Any]) -> None:
+    forms = [AzureFunctions.model_json_schema(), AzureInvocations.model_json_schema()]
+    or_also(schema, "properties", "functions", anyOf=forms)
+
+
 class FaasScenario(Scenario):
     """Where replicas of functions run, at the edge and in the cloud, and how many there are."""
 
@@ -238,6 +253,8 @@ class FaasScenario(Scenario):
     measure: Own | None = None
     """A function of one's own that looks at the run at the end of each of these intervals: what it
     returns, a number or numbers by name, is the table ``measured``."""
+
+    model_config = ConfigDict(json_schema_extra=_or_a_trace)
 
     @model_validator(mode="before")
     @classmethod

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import AfterValidator, Field, TypeAdapter
+from pydantic_core import PydanticCustomError
 
 from cloudarena.contract.source import SpecPath
 from cloudarena.contract.spec import Spec
@@ -14,6 +15,21 @@ from cloudarena.workloads.faas.azure_weeks import read_timed_functions
 
 SCALING = {"by": "per-request", "minimum": 0, "maximum": 1000, "expiry_s": 600.0}
 """Replicas that come with requests and go after ten minutes without, as Azure's did."""
+
+
+def _of_functions(value: Any) -> Any:
+    """Keys that functions of a trace have, of which the trace brings some."""
+    if isinstance(value, dict):
+        for key in ("name", "requests"):
+            if key in value:
+                raise PydanticCustomError("not_allowed", f"{key}: is not allowed: the trace has it")
+        image = value.get("image", {})
+        if not isinstance(image, dict):
+            raise PydanticCustomError("not_allowed", f"image: {image!r} is not allowed: keys")
+    return value
+
+
+Each = Annotated[dict[str, Any], AfterValidator(_of_functions)]
 
 
 class AzureFunctions(Spec):
@@ -32,7 +48,7 @@ class AzureFunctions(Spec):
     """Takes functions of this trigger."""
     first_minute: int = Field(1, ge=1, le=MINUTES)
     """Begins with this minute of the day."""
-    each: dict[str, Any] = {}  # noqa: RUF012
+    each: Each = {}  # noqa: RUF012
     """Keys that every function has, such as scaling, workers, or image: {use: ...}."""
 
     def made(self, duration_s: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -69,7 +85,7 @@ class AzureInvocations(Spec):
     """The most functions, the busiest first."""
     first_s: float = Field(0.0, ge=0, le=1e12)
     """Begins so many seconds after the first invocation."""
-    each: dict[str, Any] = {}  # noqa: RUF012
+    each: Each = {}  # noqa: RUF012
     """Keys that every function has, such as scaling, workers, or image: {memory_mb: 256}."""
 
     def made(self, duration_s: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:

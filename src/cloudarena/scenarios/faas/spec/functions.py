@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import nearest
 from cloudarena.contract.source import SpecPath
-from cloudarena.contract.spec import Spec
+from cloudarena.contract.spec import Spec, or_also
 from cloudarena.scenarios.faas.sources import Requests
 from cloudarena.scenarios.faas.spec.own import KeepName
 from cloudarena.scenarios.faas.spec.shifting import Delay
@@ -43,6 +43,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "interval_s": 15.0,
         "threshold": 0.8,
         "stabilisation_s": 300.0,
+        "most_up": 2.0,
+        "most_more": 4,
     },
 }
 """Rules that are others with the settings of an autoscaler as it comes."""
@@ -211,13 +213,17 @@ class ScalingRule(Spec):
     cooldown_s: float = Field(0.0, ge=0, le=1e9)
     """Fewer replicas only so long after the last change."""
     stabilisation_s: float = Field(0.0, ge=0, le=1e9)
-    """Fewer replicas only as few as the most that was suggested so long back, in intervals."""
+    """Fewer replicas only as few as the most that was suggested so long back, in intervals; before
+    the first suggestion, as there were at the start."""
     panic_s: float | None = Field(None, gt=0, le=1e9)
     """The window in which ``concurrency`` looks for surges; a tenth of ``window_s`` by default."""
     panic_threshold: float = Field(2.0, ge=1, le=1e6)
     """A surge asks for so many times the ready replicas."""
     most_up: float = Field(1000.0, gt=1, le=1e6)
-    """How many times the ready replicas ``concurrency`` asks for at most."""
+    """How many times the ready replicas ``concurrency`` asks for at most; of ``cpu-utilisation``,
+    how many times the replicas there are at most an interval later, ready or not."""
+    most_more: int = Field(0, ge=0, le=1_000_000)
+    """How many more of them at most, where that is more than ``most_up`` times."""
     most_down: float = Field(2.0, gt=1, le=1e6)
     """The part of the ready replicas that ``concurrency`` keeps at least: one over this."""
     expiry_s: float = Field(600.0, gt=0, le=1e9)
@@ -302,8 +308,16 @@ class ScalingRule(Spec):
         return round(self.stabilisation_s / self.interval_s)
 
 
+def _shorter(schema: dict[str, Any]) -> None:
+    """A name of a function that is called, and ``from`` for ``like``."""
+    or_also(schema, "properties", "calls", "items", type="string")
+    schema["properties"]["from"] = schema["properties"]["like"]
+
+
 class Function(Spec):
     """A function: one of the published ones by its name, or one's own with ``image``."""
+
+    model_config = ConfigDict(json_schema_extra=_shorter)
 
     name: str = Field(min_length=1, max_length=200)
     like: str | None = None

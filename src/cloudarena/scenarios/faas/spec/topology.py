@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.errors import SpecError, TraceError, nearest
-from cloudarena.contract.spec import Spec
+from cloudarena.contract.spec import Spec, or_also
 from cloudarena.engine.distributions import Distribution, constant
 from cloudarena.scenarios.faas.spec.times import Time
 from cloudarena.workloads.faas.graphs import read_graph
@@ -55,8 +55,14 @@ def _milliseconds(value: Any) -> Any:
     return value
 
 
+def _or_a_number(schema: dict[str, Any]) -> None:
+    or_also(schema, "properties", "latency_ms", type="number", minimum=0)
+
+
 class Link(Spec):
     """A connection of two nodes, both ways."""
+
+    model_config = ConfigDict(json_schema_extra=_or_a_number)
 
     a: Name
     b: Name
@@ -92,11 +98,18 @@ class Failure(Spec):
         return math.inf if self.for_s is None else self.at_s + self.for_s
 
 
+def _or_a_name(schema: dict[str, Any]) -> None:
+    schema["properties"]["path"] = {"type": "string", "description": "A file of nodes and links."}
+    or_also(schema, type="string")
+
+
 class Topology(Spec):
     """How the devices are connected: by a name, or by nodes and links of one's own.
 
     None: each transfer moves by itself.
     """
+
+    model_config = ConfigDict(json_schema_extra=_or_a_name)
 
     kind: Literal["none", "urban-sensing", "industrial-iot", "cloud-regions", "city", "own"] = (
         "none"

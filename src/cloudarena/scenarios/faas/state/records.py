@@ -21,6 +21,8 @@ Record = Any
 
 HISTORY = LONGEST_WINDOW + 1
 """Ticks of a scaler that are remembered."""
+INSIDE, SUGGESTED = 4, 5
+"""Columns of the history: the integral of requests in the system, and what was suggested."""
 
 
 def carbon_type(grids: int) -> np.dtype[np.void]:
@@ -213,7 +215,8 @@ FUNCTION = np.dtype(
         ("cooldown_s", np.float64),
         ("panic_window", np.int64),  # in intervals; surges are looked for in it
         ("panic_threshold", np.float64),
-        ("most_up", np.float64),  # times the ready replicas, at most
+        ("most_up", np.float64),  # times the ready replicas, or all, at most,
+        ("most_more", np.int64),  # or so many more of all
         ("most_down", np.float64),
         ("stabilisation", np.int64),  # in intervals; fewer replicas only as all of them say
         ("expiry_s", np.float64),
@@ -260,7 +263,9 @@ FUNCTION = np.dtype(
         ("early", np.int64),  # those of them that ended within the warm-up
         ("late", np.int64),  # and those that came in it and were answered after it
         ("uncalled", np.int64),  # requests that never came, since those that call them were lost
-        ("missed", np.int64),  # what was lost or never came within the warm-up
+        ("missed", np.int64),  # those that were lost within the warm-up
+        ("again", np.int64),  # those of them that were called before, by the same request,
+        ("again_done", np.int64),  # and were answered
         ("outcomes", np.int64, (len(Outcome),)),
         ("cold", np.int64),  # completed requests whose replica was not ready when they came
         ("response_s", np.float64),
@@ -343,9 +348,11 @@ REQUEST_SLOT = np.dtype(
         ("caller_function", np.int64),  # whose function and number these are, waiting or not
         ("caller_number", np.int64),
         ("call", np.int64),  # the next call that it makes,
+        ("reached", np.int64),  # the next one that it has not made before, also in earlier tries,
         ("open", np.int64),  # and how many of those that it waits for are under way
         ("broken", np.bool_),  # whether one of them had no answer
         ("late", np.bool_),  # whether the first that called it came in the warm-up, and it did not
+        ("again", np.bool_),  # whether it, or one that called it, was called in an earlier try
     ],
     align=True,
 )

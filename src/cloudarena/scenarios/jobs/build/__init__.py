@@ -11,10 +11,12 @@ from cloudarena.contract.window import HOURS, Window, end_of_window, whole_windo
 from cloudarena.engine.calendar import make_calendar
 from cloudarena.engine.dag import child_lists, children_first
 from cloudarena.engine.dag_paths import longest_paths
+from cloudarena.engine.gpu_models import models_in
 from cloudarena.engine.segment_tree import make_segment_tree
 from cloudarena.scenarios.jobs.build.outages import make_outages
 from cloudarena.scenarios.jobs.build.weights import dependence_weights
 from cloudarena.scenarios.jobs.spec import JobsScenario
+from cloudarena.scenarios.jobs.spec.checks import allowed_models
 from cloudarena.scenarios.jobs.state import (
     CLOCK,
     SERIES_COLUMNS,
@@ -87,7 +89,9 @@ def build_world(
     owner = jobs_of_tasks(workload)
     rows = max(1024, 4 * len(capacity))
     devices = gpu_devices(scenario, workload, capacity, stream is not None)
-    machines = idle_machines(capacity, speed, rows, devices)
+    models = models_in(kind.gpu_model for kind in kinds)
+    model = np.repeat(np.array([models.index(kind.gpu_model) for kind in kinds], np.int64), counts)
+    machines = idle_machines(capacity, speed, rows, devices, model)
     clock, totals = np.zeros(1, CLOCK), np.zeros(1, TOTALS)
     clock["due"], clock["stride"] = np.inf, 1
     clock["jobs_left"], clock["more"] = stream.jobs if stream else jobs, stream is not None
@@ -134,6 +138,7 @@ def build_world(
             begin_s=workload.begin_s,
             children=np.diff(first_child),
             depth=known_paths(workload, np.ones(len(order))).astype(np.int64) - 1,
+            gpu_models=allowed_models(workload, models),
         ),
         machines=machines,
         queue=Queue(
@@ -179,20 +184,21 @@ def build_world(
 def gpu_devices(
     scenario: JobsScenario, workload: JobWorkload, capacity: Ints, is_streamed: bool
 ) -> Ints:
-    """The GPUs of each machine as devices, all free; no columns if nobody asks for a share of one.
+    """The GPUs of each machine as devices, all free; no columns where sums tell the same.
 
-    2.5 GPUs are two devices and one of half the size.
+    They do if nobody asks for a share of one or for a model. 2.5 GPUs are two devices and one of
+    half the size.
     """
     gpus = capacity[:, Resource.GPU]
     demand = whole_millionths(workload.demand[:, Resource.GPU])
-    if not is_streamed and not (demand % MICRO).any():
+    if not is_streamed and workload.gpu_models is None and not (demand % MICRO).any():
         return np.zeros((len(gpus), 0), np.int64)
     most = -(-int(gpus.max()) // MICRO)
     if most > MOST_DEVICES:
         kind = max(range(len(scenario.machines)), key=lambda k: scenario.machines[k].gpu)
         raise SpecError(
             f"machines[{kind}].gpu: {scenario.machines[kind].gpu:g} is not allowed: at most "
-            f"{MOST_DEVICES} where tasks ask for shares of a GPU"
+            f"{MOST_DEVICES} where tasks ask for shares of a GPU or for a model"
         )
     return np.clip(gpus[:, None] - MICRO * np.arange(most), 0, MICRO)
 

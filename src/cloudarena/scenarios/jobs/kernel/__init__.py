@@ -33,10 +33,12 @@ from cloudarena.engine.compiled import (
     jit_uncounted,
 )
 from cloudarena.engine.ordered_rooms import OrderedRooms
+from cloudarena.engine.prefetch import FEW
 from cloudarena.engine.segment_tree import SegmentTree
 from cloudarena.engine.shape_counts import ShapeCounts, how_many, nth_fitting
 from cloudarena.engine.status import DECIDE, FULL
 from cloudarena.engine.ties import random_index
+from cloudarena.scenarios.jobs.kernel.ahead import ask_for_machine
 from cloudarena.scenarios.jobs.kernel.choice import (
     find_slot,
     first_ranked,
@@ -95,6 +97,8 @@ def begin(world: World, task: int, machine: int, count: int) -> int:
         tasks.waiting[task], copies_that_fit(tasks, machines, task, machine)
     ):
         return NotAllowed.NO_ROOM
+    if len(machines.up) > FEW:
+        ask_for_machine(world, world.rooms, world.shapes, machine)
     while left > 0:
         here = min(left, copies_that_fit(tasks, machines, task, machine))
         if here > 0:
@@ -160,7 +164,7 @@ def shown_tasks(world: World, shown: Shown) -> Tasks:
         first, shown.ready[: clock.ready],
         t.job, t.user, t.submit, t.instances, t.waiting, t.running, t.finished, t.demand,
         t.duration, t.path, t.weight, t.gang, t.first_task, t.job_held, t.user_held,
-        t.processors, t.user_runs, t.user_predicted, t.begin_s, t.children, t.depth,
+        t.processors, t.user_runs, t.user_predicted, t.begin_s, t.children, t.depth, t.gpu_models,
     )  # fmt: skip
 
 
@@ -172,7 +176,7 @@ def shown_machines(world: World, shown: Shown) -> Machines:
         world.clock[0].now,
         m.capacity, m.free, m.speed, m.up, m.total, m.free_total, SegmentTree(m.room.nodes),
         shown.active[: size(world.finishes)], m.rows, not must_start(world),
-        m.gpu_free,
+        m.gpu_free, m.gpu_model,
     )  # fmt: skip
 
 

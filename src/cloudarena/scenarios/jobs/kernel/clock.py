@@ -8,6 +8,7 @@ from cloudarena.base.arrays import MICRO
 from cloudarena.engine.calendar import next_time, pop
 from cloudarena.engine.compiled import jit_inline
 from cloudarena.engine.status import DECIDE, ENDED, FULL
+from cloudarena.scenarios.jobs.kernel.ahead import ask_for_finishes
 from cloudarena.scenarios.jobs.kernel.next import serve_next
 from cloudarena.scenarios.jobs.kernel.outages import change_machine
 from cloudarena.scenarios.jobs.kernel.queue import become_ready, next_in_queue
@@ -69,6 +70,7 @@ def process_events(world: World) -> bool:
     arrives = once and clock.arrived < clock.last and submit[clock.arrived] == clock.now
     changed = False
     while not arrives and next_time(world.finishes) == clock.now and not (once and changed):
+        ask_for_finishes(world, world.rooms, world.shapes)
         finish_row(world, pop(world.finishes))
         changed = True
     while not arrives and next_time(world.outages.calendar) == clock.now and not (once and changed):

@@ -15,6 +15,12 @@ from cloudarena.scenarios.jobs.state import Machines, Resource, Tasks, World
 GPU = int(Resource.GPU)
 
 
+@jit_inline
+def allows_model(tasks: Tasks, machines: Machines, task: int, machine: int) -> bool:
+    """Whether the model of a machine's GPUs is one that a task may run on."""
+    return tasks.gpu_models[task] >> machines.gpu_model[machine] & 1 == 1
+
+
 @jit_uncounted
 def gpu_copies(gpu_free: Ints, machine: int, wanted: int) -> int:
     """Counts the instances that ask for so much of GPUs that a machine has devices for.
@@ -44,6 +50,8 @@ def has_gpus(tasks: Tasks, machines: Machines, task: int, machine: int) -> bool:
     """Whether a machine has devices for an instance of a task, as far as devices are kept."""
     if machines.gpu_free.shape[1] == 0 or tasks.demand[task, GPU] == 0:
         return True
+    if not allows_model(tasks, machines, task, machine):
+        return False
     return gpu_copies(machines.gpu_free, machine, tasks.demand[task, GPU]) > 0
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cloudarena.engine.calendar import Calendar, heapify, next_time, pop, size
 from cloudarena.engine.compiled import jit_inline, jit_uncounted
 from cloudarena.engine.status import DECIDE, FULL
+from cloudarena.scenarios.jobs.kernel.gpus import allows_model
 from cloudarena.scenarios.jobs.kernel.queue import (
     UNBOUNDED,
     can_start,
@@ -29,14 +30,16 @@ from cloudarena.scenarios.jobs.state import Machines, Tasks, World
 
 
 @jit_uncounted
-def copies_in(free: NDArray[np.int64], tasks: Tasks, task: int, row: int) -> int:
-    """How many instances of a task fit into a row of what is, or will be, free."""
-    copies = UNBOUNDED
+def copies_in(
+    free: NDArray[np.int64], tasks: Tasks, machines: Machines, task: int, machine: int
+) -> int:
+    """How many instances of a task fit into what is, or will be, free of a machine."""
+    copies = UNBOUNDED if allows_model(tasks, machines, task, machine) else 0
     for r in range(4):
-        if free[row, r] < 0:
+        if free[machine, r] < 0:
             return 0
         if tasks.demand[task, r] > 0:
-            copies = min(copies, free[row, r] // tasks.demand[task, r])
+            copies = min(copies, free[machine, r] // tasks.demand[task, r])
     return copies
 
 
@@ -56,15 +59,15 @@ def time_of_room(
     """
     needed, copies = units_needed(tasks, task), 0
     for m in range(len(machines.up)):
-        copies += min(needed, copies_in(free, tasks, task, m))
+        copies += min(needed, copies_in(free, tasks, machines, task, m))
     while size(ends) > 0:
         time = next_time(ends)
         while next_time(ends) == time:
             row = machines.rows[pop(ends)]
-            copies -= min(needed, copies_in(free, tasks, task, row.machine))
+            copies -= min(needed, copies_in(free, tasks, machines, task, row.machine))
             for r in range(4):
                 free[row.machine, r] += row.count * tasks.demand[row.task, r]
-            copies += min(needed, copies_in(free, tasks, task, row.machine))
+            copies += min(needed, copies_in(free, tasks, machines, task, row.machine))
         if copies >= needed:
             return time
     return np.inf

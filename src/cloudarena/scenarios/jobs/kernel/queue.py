@@ -19,7 +19,7 @@ from cloudarena.engine.segment_tree import (
     set_value,
     set_vector,
 )
-from cloudarena.scenarios.jobs.kernel.gpus import GPU, gpu_copies, has_gpus
+from cloudarena.scenarios.jobs.kernel.gpus import GPU, allows_model, gpu_copies, has_gpus
 from cloudarena.scenarios.jobs.state import Machines, Tasks, World
 
 UNBOUNDED = 1 << 62
@@ -36,6 +36,8 @@ def copies_that_fit(tasks: Tasks, machines: Machines, task: int, machine: int) -
         if tasks.demand[task, r] > 0:
             copies = min(copies, machines.free[machine, r] // tasks.demand[task, r])
     if copies > 0 and machines.gpu_free.shape[1] > 0 and tasks.demand[task, GPU] > 0:
+        if not allows_model(tasks, machines, task, machine):
+            return 0
         copies = min(copies, gpu_copies(machines.gpu_free, machine, tasks.demand[task, GPU]))
     return copies
 

@@ -8,11 +8,13 @@ what is free on a machine, of what is held there, and of all waiting work.
 from __future__ import annotations
 
 import math
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import jitable
+from cloudarena.base.arrays import Floats
+from cloudarena.engine.compiled import jitable_shared
 from cloudarena.scenarios.jobs.kernel.queue import UNBOUNDED
 from cloudarena.scenarios.jobs.state import Machines, Tasks
 
@@ -24,7 +26,7 @@ PORTIONS = 8
 """A start takes at most one part in so many of a machine, so that others find room beside it."""
 
 
-@jitable
+@jitable_shared
 def shares(sizes: NDArray[np.int64], of: NDArray[np.int64]) -> Proportion:
     """Sizes as shares of what there is of each resource; 0 where there is none."""
     return (
@@ -35,43 +37,121 @@ def shares(sizes: NDArray[np.int64], of: NDArray[np.int64]) -> Proportion:
     )
 
 
-@jitable
-def unlike(these: Proportion, others: Proportion, work: Proportion) -> float:
+class Row(IntEnum):
+    """Columns of a row that describes sizes: of what is free on a machine, of what a task takes."""
+
+    SHARE = 0  # of each resource
+    NORMAL = 4  # that over their sum, as far as waiting work asks for the resource
+    SUM = 8  # of those that it asks for
+    FREE = 9  # of all, for a machine
+    UNLIKE = 9  # how far it is from all waiting work, for a task
+    WHOSE = 10  # the number of the machine or task
+    WHERE = 11  # the machine of whose capacity a task takes these shares
+
+
+SHARE, NORMAL, SUM = int(Row.SHARE), int(Row.NORMAL), int(Row.SUM)
+FREE, UNLIKE, WHOSE, WHERE = int(Row.FREE), int(Row.UNLIKE), int(Row.WHOSE), int(Row.WHERE)
+
+
+@jitable_shared
+def normalise(work: Proportion, row: Floats) -> None:
+    """Brings the shares of a row to a sum of 1. A resource that no work asks for does not count."""
+    total = 0.0
+    for r in range(4):
+        if work[r] > 0.0:
+            total += row[SHARE + r]
+    row[SUM] = total
+    if total > 0.0:
+        for r in range(4):
+            row[NORMAL + r] = row[SHARE + r] / total
+
+
+@jitable_shared
+def unlike(these: Floats, others: Floats, work: Proportion) -> float:
     """How far two proportions are apart: 0 if they are the same, or if one is of nothing.
 
     Half the sum of the differences of all shares: 1 if the two have no resource in common. A
     resource that no waiting work asks for does not count.
     """
-    sum_of_these, sum_of_others = 0.0, 0.0
-    for r in range(4):
-        if work[r] > 0.0:
-            sum_of_these += these[r]
-            sum_of_others += others[r]
-    if sum_of_these <= 0.0 or sum_of_others <= 0.0:
+    if these[SUM] <= 0.0 or others[SUM] <= 0.0:
         return 0.0
     apart = 0.0
     for r in range(4):
         if work[r] > 0.0:
-            apart += abs(these[r] / sum_of_these - others[r] / sum_of_others)
+            apart += abs(these[NORMAL + r] - others[NORMAL + r])
     return min(1.0, 0.5 * apart)
 
 
-@jitable
-def mismatch(tasks: Tasks, machines: Machines, task: int, machine: int, work: Proportion) -> float:
-    """How far the proportion of what a task asks for is from that of what is free on a machine."""
-    capacity = machines.capacity[machine]
-    demand = shares(tasks.demand[task], capacity)
-    return unlike(demand, shares(machines.free[machine], capacity), work)
+@jitable_shared
+def describe_shares(
+    sizes: NDArray[np.int64], of: NDArray[np.int64], work: Proportion, row: Floats
+) -> None:
+    """Writes sizes as shares of what there is to a row, and their proportion."""
+    for r in range(4):
+        row[SHARE + r] = sizes[r] / of[r] if of[r] > 0 else 0.0
+    normalise(work, row)
 
 
-@jitable
+@jitable_shared
+def forget(table: NDArray[np.float64], machines: int) -> None:
+    """Makes a table one of no machines."""
+    for k in range(min(machines, len(table))):
+        table[k, WHOSE] = -1.0
+
+
+@jitable_shared
+def look_at_machine(
+    machines: Machines, machine: int, work: Proportion, table: NDArray[np.float64]
+) -> int:
+    """The row of a table that describes what is free on a machine, made if it is not there."""
+    slot = machine % len(table)
+    if table[slot, WHOSE] != machine:
+        row = table[slot]
+        describe_shares(machines.free[machine], machines.capacity[machine], work, row)
+        row[FREE] = row[0] + row[1] + row[2] + row[3]
+        row[WHOSE] = machine
+    return slot
+
+
+@jitable_shared
+def has_capacity_of(machines: Machines, this: int, other: int) -> bool:
+    """Whether two machines have the same capacity."""
+    capacity = machines.capacity
+    return this == other or bool(
+        (capacity[this, 0] == capacity[other, 0])
+        & (capacity[this, 1] == capacity[other, 1])
+        & (capacity[this, 2] == capacity[other, 2])
+        & (capacity[this, 3] == capacity[other, 3])
+    )
+
+
+@jitable_shared
+def look_at_task(
+    tasks: Tasks,
+    machines: Machines,
+    task: int,
+    machine: int,
+    work: Proportion,
+    whole: Floats,
+    row: Floats,
+) -> bool:
+    """Describes in a row what a task takes of a machine; whether the row was another before."""
+    if row[WHOSE] == task and has_capacity_of(machines, int(row[WHERE]), machine):
+        return False
+    describe_shares(tasks.demand[task], machines.capacity[machine], work, row)
+    row[UNLIKE] = unlike(row, whole, work)
+    row[WHOSE], row[WHERE] = task, machine
+    return True
+
+
+@jitable_shared
 def seconds_of(tasks: Tasks, task: int) -> float:
     """The duration of a task as far as known; 1 s where nothing is."""
     duration = tasks.duration[task]
     return 1.0 if math.isnan(duration) else duration
 
 
-@jitable
+@jitable_shared
 def waiting_work(tasks: Tasks, machines: Machines, looked_at: int) -> Proportion:
     """How long the whole cluster would work on what is ready, by each resource alone.
 
@@ -89,7 +169,7 @@ def waiting_work(tasks: Tasks, machines: Machines, looked_at: int) -> Proportion
     return cpu, memory, disk, gpu
 
 
-@jitable
+@jitable_shared
 def portion_of(tasks: Tasks, machines: Machines, task: int, machine: int) -> int:
     """How many instances of a task are a portion of an empty machine; at least 1."""
     copies = UNBOUNDED
@@ -99,31 +179,33 @@ def portion_of(tasks: Tasks, machines: Machines, task: int, machine: int) -> int
     return max(1, copies // PORTIONS)
 
 
-@jitable
+@jitable_shared
 def describe_balance(
-    tasks: Tasks,
     machines: Machines,
-    start: NDArray[np.int64],
+    machine: int,
     count: int,
     work: Proportion,
+    whole: Floats,
+    demand: Floats,
+    free: Floats,
+    used: Floats,
     row: NDArray[np.float32],
 ) -> None:
-    """Writes three features of a start of so many instances on its machine."""
-    task, machine = start[0], start[1]
-    capacity = machines.capacity[machine]
-    demand, free = shares(tasks.demand[task], capacity), shares(machines.free[machine], capacity)
-    used = (
-        1.0 - free[0] + count * demand[0] if capacity[0] > 0 else 0.0,
-        1.0 - free[1] + count * demand[1] if capacity[1] > 0 else 0.0,
-        1.0 - free[2] + count * demand[2] if capacity[2] > 0 else 0.0,
-        1.0 - free[3] + count * demand[3] if capacity[3] > 0 else 0.0,
-    )
+    """Writes three features of a start of so many instances on a machine.
+
+    ``whole``, ``demand`` and ``free`` describe all waiting work, the task and the machine; ``used``
+    is room for one row more.
+    """
+    for r in range(4):
+        has_some = machines.capacity[machine, r] > 0
+        used[SHARE + r] = 1.0 - free[SHARE + r] + count * demand[SHARE + r] if has_some else 0.0
+    normalise(work, used)
     row[0] = unlike(demand, free, work)
-    row[1] = unlike(demand, work, work)
-    row[2] = unlike(used, work, work)
+    row[1] = demand[UNLIKE]
+    row[2] = unlike(used, whole, work)
 
 
-@jitable
+@jitable_shared
 def describe_work(
     tasks: Tasks, machines: Machines, task: int, horizon: float, row: NDArray[np.float32]
 ) -> None:

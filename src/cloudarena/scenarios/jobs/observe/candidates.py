@@ -7,17 +7,27 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudarena.base.arrays import Floats
 from cloudarena.contract.candidates import Candidates, Feature
-from cloudarena.engine.compiled import jit_inline, jitable
+from cloudarena.engine.compiled import jit_inline, jitable_shared
+from cloudarena.engine.scratch import scratch_floats, scratch_table
 from cloudarena.engine.shortlist import keep, sort_rows, squashed
 from cloudarena.scenarios.jobs.kernel import act, shown_machines, shown_tasks
 from cloudarena.scenarios.jobs.kernel.queue import can_start, copies_that_fit, machine_from
 from cloudarena.scenarios.jobs.observe.balance import (
+    FREE,
+    SHARE,
+    WHOSE,
     Proportion,
     describe_balance,
     describe_work,
-    mismatch,
+    forget,
+    has_capacity_of,
+    look_at_machine,
+    look_at_task,
+    normalise,
     portion_of,
+    unlike,
     waiting_work,
 )
 from cloudarena.scenarios.jobs.state import Machines, Shown, Tasks, World
@@ -97,29 +107,27 @@ WORK = BALANCE + 3
 """Where those of the task alone begin."""
 
 
-@jitable
+@jitable_shared
 def alike(machines: Machines, this: int, other: int) -> bool:
     """Whether two machines are in equal state."""
-    equal = machines.speed[this] == machines.speed[other]
-    for r in range(4):
-        equal = equal and machines.free[this, r] == machines.free[other, r]
-        equal = equal and machines.capacity[this, r] == machines.capacity[other, r]
+    free = machines.free
+    equal = (
+        (machines.speed[this] == machines.speed[other])
+        & (free[this, 0] == free[other, 0])
+        & (free[this, 1] == free[other, 1])
+        & (free[this, 2] == free[other, 2])
+        & (free[this, 3] == free[other, 3])
+    )
+    if not equal or not has_capacity_of(machines, this, other):
+        return False
     for d in range(machines.gpu_free.shape[1]):
-        equal = equal and machines.gpu_free[this, d] == machines.gpu_free[other, d]
-    return equal
+        if machines.gpu_free[this, d] != machines.gpu_free[other, d]:
+            return False
+    has_gpus = machines.gpu_free.shape[1] > 0
+    return not has_gpus or bool(machines.gpu_model[this] == machines.gpu_model[other])
 
 
-@jitable
-def fullness(machines: Machines, machine: int) -> float:
-    """What is free of a machine, summed over its resources as shares."""
-    free = 0.0
-    for r in range(4):
-        if machines.capacity[machine, r] > 0:
-            free += machines.free[machine, r] / machines.capacity[machine, r]
-    return free
-
-
-@jitable
+@jitable_shared
 def dominant(sizes: NDArray[np.int64], row: int, total: NDArray[np.int64]) -> float:
     """The largest share of a resource of the cluster."""
     most = 0.0
@@ -129,7 +137,7 @@ def dominant(sizes: NDArray[np.int64], row: int, total: NDArray[np.int64]) -> fl
     return min(1.0, most)
 
 
-@jitable
+@jitable_shared
 def choose_tasks(tasks: Tasks, machines: Machines, actions: NDArray[np.int64], room: int) -> int:
     """Writes the tasks that are shown to the first column of the actions: how many there are."""
     shortest, short = -1, np.inf
@@ -175,7 +183,7 @@ def choose_tasks(tasks: Tasks, machines: Machines, actions: NDArray[np.int64], r
     return held
 
 
-@jitable
+@jitable_shared
 def add_machine(
     machines: Machines, actions: NDArray[np.int64], own: int, begin: int, end: int, machine: int
 ) -> int:
@@ -193,7 +201,7 @@ def add_machine(
     return end + 1
 
 
-@jitable
+@jitable_shared
 def choose_machines(
     tasks: Tasks,
     machines: Machines,
@@ -201,8 +209,15 @@ def choose_machines(
     shown: int,
     room: int,
     work: Proportion,
+    whole: Floats,
+    table: NDArray[np.float64],
 ) -> int:
-    """Writes a machine for each task, and further rows with other machines: how many there are."""
+    """Writes a machine for each task, and further rows with other machines: how many there are.
+
+    ``whole`` describes all waiting work; the table becomes one of the machines looked at.
+    """
+    demand = scratch_floats()
+    demand[WHOSE] = -1.0
     count, visits = shown, max(8, VISITS // max(1, shown))
     for own in range(shown):
         task = actions[own, 0]
@@ -218,12 +233,14 @@ def choose_machines(
         while machine >= 0 and seen < visits:
             # One in the state of that before it is no better in anything.
             if before < 0 or not alike(machines, machine, before):
-                free = fullness(machines, machine)
+                slot = look_at_machine(machines, machine, work, table)
+                look_at_task(tasks, machines, task, machine, work, whole, demand)
+                free = table[slot, FREE]
                 if free < least:
                     tightest, least = machine, free
                 if free > most:
                     loosest, most = machine, free
-                distance = mismatch(tasks, machines, task, machine, work)
+                distance = unlike(demand, table[slot], work)
                 if distance < apart:
                     matching, apart = machine, distance
                 if machines.speed[machine] > machines.speed[fastest]:
@@ -244,7 +261,7 @@ def choose_machines(
     return count
 
 
-@jitable
+@jitable_shared
 def place_of(ready: NDArray[np.int64], task: int) -> int:
     """How many ready tasks come before one."""
     low, high = 0, len(ready)
@@ -257,7 +274,7 @@ def place_of(ready: NDArray[np.int64], task: int) -> int:
     return low
 
 
-@jitable
+@jitable_shared
 def describe_task(
     tasks: Tasks,
     machines: Machines,
@@ -291,15 +308,19 @@ def describe_task(
     row[NOTHING_FLAG] = 0.0
 
 
-@jitable
+@jitable_shared
 def describe(
     tasks: Tasks,
     machines: Machines,
     start: NDArray[np.int64],
-    work: Proportion,
+    demand: Floats,
+    own: Floats,
     row: NDArray[np.float32],
-) -> None:
-    """Writes the other features of a start. Of a gang, those of its first on the machine."""
+) -> int:
+    """Writes other features of a start. Of a gang, those of its first on the machine.
+
+    ``demand`` describes the task, ``own`` the machine. Returns how many are looked at.
+    """
     task, machine, count = start[0], start[1], start[2]
     if tasks.gang[task]:
         count = min(count, copies_that_fit(tasks, machines, task, machine))
@@ -310,7 +331,7 @@ def describe(
         if capacity > 0:
             left = max(0.0, (free - count * tasks.demand[task, r]) / capacity)
             takes = min(1.0, count * tasks.demand[task, r] / capacity)
-            aligned += min(1.0, tasks.demand[task, r] / capacity) * max(0.0, free / capacity)
+            aligned += min(1.0, demand[SHARE + r]) * max(0.0, own[SHARE + r])
             left_sum += left
             resources += 1
         row[r] = left
@@ -324,17 +345,17 @@ def describe(
     row[9] = squashed(speed, 1.0)
     row[11] = 0.0 if math.isnan(duration) else squashed(duration / speed, SECONDS)
     row[23] = start[2] / tasks.waiting[task]
-    describe_balance(tasks, machines, start, count, work, row[BALANCE:WORK])
+    return count
 
 
-@jitable
+@jitable_shared
 def used(machines: Machines, resource: int) -> float:
     """The share of a resource of the cluster that is not free."""
     total = machines.total[resource]
     return min(1.0, max(0.0, 1.0 - machines.free_total[resource] / total)) if total > 0 else 0.0
 
 
-@jitable
+@jitable_shared
 def fill(
     tasks: Tasks,
     machines: Machines,
@@ -356,7 +377,13 @@ def fill(
     room = len(actions) - 1
     shown = choose_tasks(tasks, machines, actions, max(1, room // 2))
     work = waiting_work(tasks, machines, LOOKED_AT)
-    count = choose_machines(tasks, machines, actions, shown, room, work)
+    whole, demand, held = scratch_floats(), scratch_floats(), scratch_floats()
+    for r in range(4):
+        whole[SHARE + r] = work[r]
+    normalise(work, whole)
+    table = scratch_table()
+    forget(table, len(machines.up))
+    count = choose_machines(tasks, machines, actions, shown, room, work, whole, table)
     longest, longest_path = 0.0, 0.0
     for k in range(shown):
         if tasks.duration[actions[k, 0]] > longest:
@@ -365,20 +392,30 @@ def fill(
             longest_path = tasks.path[actions[k, 0]]
     horizon = max(longest, max(max(work[0], work[1]), max(work[2], work[3])))
     sort_rows(actions, count)
+    portion = 0
+    demand[WHOSE] = -1.0
     for k in range(count):
-        task = actions[k, 0]
+        task, machine = actions[k, 0], actions[k, 1]
+        own = table[look_at_machine(machines, machine, work, table)]
+        is_new = look_at_task(tasks, machines, task, machine, work, whole, demand)
+        if is_new and shown > 1:
+            portion = portion_of(tasks, machines, task, machine)
         actions[k, 2] = tasks.waiting[task]
         if not tasks.gang[task]:
-            copies = copies_that_fit(tasks, machines, task, actions[k, 1])
+            copies = copies_that_fit(tasks, machines, task, machine)
             if shown > 1:
-                copies = min(copies, portion_of(tasks, machines, task, actions[k, 1]))
+                copies = min(copies, portion)
             actions[k, 2] = min(tasks.waiting[task], copies)
         if k > 0 and actions[k - 1, 0] == task:
             for column in range(10, NOTHING_FLAG + 1):
                 features[k, column] = features[k - 1, column]
         else:
             describe_task(tasks, machines, task, longest, longest_path, horizon, features[k])
-        describe(tasks, machines, actions[k], work, features[k])
+        instances = describe(tasks, machines, actions[k], demand, own, features[k])
+        describe_balance(
+            machines, machine, instances, work, whole, demand, own, held,
+            features[k, BALANCE:WORK],
+        )  # fmt: skip
     features[count:] = 0.0
     context[0] = min(1.0, math.log2(1.0 + len(tasks.ready)) / 20.0)
     context[1] = squashed(float(shown), 8.0)

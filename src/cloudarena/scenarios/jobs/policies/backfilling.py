@@ -64,10 +64,10 @@ def spare_rooms(
     """
     copies, needed = 0, units_needed(tasks, head)
     for m in range(len(machines.up)):
-        copies += min(needed, copies_in(free, tasks, head, m))
+        copies += min(needed, copies_in(free, tasks, machines, head, m))
     spare = np.full((len(machines.up) + 1, 4), -1)
     for m in range(len(machines.up)):
-        elsewhere = copies - min(needed, copies_in(free, tasks, head, m))
+        elsewhere = copies - min(needed, copies_in(free, tasks, machines, head, m))
         here = max(0, needed - elsewhere)
         for r in range(4):
             left = free[m, r] - here * tasks.demand[head, r]
@@ -99,7 +99,7 @@ def gang_is_harmless(
                 then[m, r] -= here * tasks.demand[task, r]
     copies, needed = 0, units_needed(tasks, head)
     for m in range(len(machines.up)):
-        copies += min(needed, copies_in(then, tasks, head, m))
+        copies += min(needed, copies_in(then, tasks, machines, head, m))
     return copies >= needed
 
 
@@ -111,7 +111,7 @@ def harmless_start(
     for m in range(len(machines.up)):
         ends_before = machines.now + tasks.duration[task] / machines.speed[m] <= shadow
         room = machines.free if ends_before else spare
-        copies = min(tasks.waiting[task], copies_in(room, tasks, task, m))
+        copies = min(tasks.waiting[task], copies_in(room, tasks, machines, task, m))
         if copies > 0:  # by sums: shares of a GPU may leave no device with room
             copies = min(copies, copies_that_fit(tasks, machines, task, m))
         if copies > 0:

@@ -18,6 +18,7 @@ from cloudarena.contract.kernel_run import compiled_step
 from cloudarena.engine.calendar import Calendar, make_calendar, next_time, pop, push
 from cloudarena.engine.compiled import jit, jit_call, jit_inline
 from cloudarena.scenarios.jobs.decision import JobsDecision
+from cloudarena.scenarios.jobs.kernel.gpus import allows_model
 from cloudarena.scenarios.jobs.kernel.queue import UNBOUNDED, can_start, copies_that_fit
 from cloudarena.scenarios.jobs.policies.backfilling import expected_end
 from cloudarena.scenarios.jobs.policies.known import ESTIMATES
@@ -188,6 +189,12 @@ def holds_still(plan: Plan, tasks: Tasks, machines: Machines) -> bool:
 
 
 @jit_inline
+def may_run(tasks: Tasks, machines: Machines, task: int, machine: int) -> bool:
+    """Whether a machine is up, and has GPUs of a model that a task allows."""
+    return machines.up[machine] and allows_model(tasks, machines, task, machine)
+
+
+@jit_inline
 def has_room(plan: Plan, tasks: Tasks, task: int, step: int) -> bool:
     """Whether an instance of a task fits into a step."""
     fits = True
@@ -235,7 +242,7 @@ def first_room(
     Step -1 if there is none. If it begins later than the latest it is not looked for: then it is
     the returned step or one behind it, for 0 instances.
     """
-    if not machines.up[machine]:
+    if not may_run(tasks, machines, task, machine):
         return -1, 0
     length = tasks.duration[task] / machines.speed[machine]
     while step >= 0:
@@ -254,7 +261,7 @@ def room_at(
     plan: Plan, tasks: Tasks, machines: Machines, task: int, machine: int, moment: float
 ) -> int:
     """How many instances a machine has room for from a moment on to their end."""
-    if not machines.up[machine]:
+    if not may_run(tasks, machines, task, machine):
         return 0
     step = plan.first[machine]
     while plan.following[step] >= 0 and plan.times[plan.following[step]] <= moment:
@@ -310,7 +317,7 @@ def may_start(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> bool:
         return can_start(tasks, machines, task)
     now = machines.now
     for m in range(len(machines.up)):
-        if machines.up[m] and has_room(plan, tasks, task, plan.first[m]):
+        if may_run(tasks, machines, task, m) and has_room(plan, tasks, task, plan.first[m]):
             end = now + tasks.duration[task] / machines.speed[m]
             if step_without_room(plan, tasks, task, plan.first[m], end) < 0:
                 return True
@@ -321,7 +328,8 @@ def may_start(plan: Plan, tasks: Tasks, machines: Machines, task: int) -> bool:
 def skip_tried(plan: Plan, tasks: Tasks, position: int, first: int) -> None:
     """Finds the steps up to which there is no room for a planned task, from those before it.
 
-    Where a task has no room, one that asks for as much or more, for as long or longer, has none.
+    Where a task has no room, one that asks for as much or more, for as long or longer, and allows
+    no other models of GPUs, has none.
 
     Args:
         plan: what is expected.
@@ -335,6 +343,7 @@ def skip_tried(plan: Plan, tasks: Tasks, position: int, first: int) -> None:
     for k in range(first, position):
         other = plan.tasks[k].task
         is_more = not tasks.gang[other] and tasks.duration[task] >= tasks.duration[other]
+        is_more &= tasks.gpu_models[task] & ~tasks.gpu_models[other] == 0
         for r in range(4):
             is_more &= tasks.demand[task, r] >= tasks.demand[other, r]
         if is_more:

@@ -94,6 +94,7 @@ class BatchMapping:
         self._known, self._up = waiting, machines.up.copy()
         demand = tasks.demand[each]
         possible = (demand[:, None] <= machines.capacity[None]).all(axis=2) & machines.up[None]
+        possible &= (tasks.gpu_models[each][:, None] >> machines.gpu_model[None] & 1).astype(bool)
         each, demand = each[possible.any(axis=1)], demand[possible.any(axis=1)]
         possible = possible[possible.any(axis=1)]
         assignment = np.zeros(0, np.int64)
@@ -174,5 +175,15 @@ def _register(heuristic: str) -> None:
             super().__init__(heuristic)
 
 
-for _heuristic in HEURISTICS:
-    _register(_heuristic)
+_register("olb")
+_register("met")
+_register("mct")
+_register("min-min")
+_register("max-min")
+_register("duplex")
+_register("sufferage")
+_register("ga")
+_register("sa")
+_register("gsa")
+_register("tabu")
+_register("a-star")

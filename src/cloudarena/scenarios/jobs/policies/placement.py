@@ -49,9 +49,9 @@ def shown() -> tuple[Tasks, Machines]:
     flag, sizes = np.zeros(1, np.bool_), np.zeros((1, 4), np.int64)
     tasks = Tasks(
         0, whole, whole, whole, real, whole, whole, whole, whole, sizes, real, real, real, flag,
-        whole, sizes, sizes, real, np.zeros((1, 2)), real, 0.0, whole, whole,
+        whole, sizes, sizes, real, np.zeros((1, 2)), real, 0.0, whole, whole, whole,
     )  # fmt: skip
-    return locked(tasks), locked(idle_machines(sizes, real, 1, sizes[:, :0]))
+    return locked(tasks), locked(idle_machines(sizes, real, 1, sizes[:, :0], whole))
 
 
 POLICIES = PolicyBook(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cloudarena.base.arrays import MICRO, Floats, whole_millionths
+from cloudarena.base.arrays import MICRO, Floats, Ints, whole_millionths
 from cloudarena.base.errors import SpecError
 from cloudarena.base.numpy import np
+from cloudarena.engine.gpu_models import ANY_MODEL, bits_of, models_in
 from cloudarena.scenarios.jobs.spec.machines import Failures, MachineType
 from cloudarena.workloads.jobs.columns import RESOURCES, JobWorkload, job_of, name_in
 
@@ -32,18 +33,20 @@ def check_fits(
         workload: the jobs.
     """
     demand = whole_millionths(workload.demand)
+    models = models_in(kind.gpu_model for kind in machines)
+    allowed = allowed_models(workload, models)
     fits = np.zeros(len(demand), bool)
     copies = np.zeros(len(demand))
     shortest = np.full(len(demand), np.inf)
     for kind in machines:
         size = kind.sizes
-        fits_here = (demand <= size).all(axis=1)
+        fits_here = (demand <= size).all(axis=1) & (allowed >> models.index(kind.gpu_model) & 1 > 0)
         fits |= fits_here
         shortest[fits_here] = np.minimum(shortest, workload.duration / kind.speed)[fits_here]
         ratio = np.where(demand > 0, size // np.maximum(demand, 1), np.iinfo(np.int64).max)
         for row in np.flatnonzero(workload.gang & (demand[:, GPU] % MICRO > 0)):
             ratio[row, GPU] = copies_on_gpus(int(size[GPU]), int(demand[row, GPU]))
-        copies += kind.count * ratio.min(axis=1).astype(float)
+        copies += kind.count * np.where(fits_here, ratio.min(axis=1), 0).astype(float)
     bad = ~fits | (workload.gang & (copies < workload.instances))
     if not bad.any():
         if failures is not None and failures.mtbf_s is not None:
@@ -58,12 +61,24 @@ def check_fits(
         for name, size in zip(RESOURCES, workload.demand[task], strict=True)
         if size > 0
     )
+    if workload.gpu_models is not None and allowed[task] != ANY_MODEL:
+        wanted += f" of the model {workload.gpu_models[task].replace('|', ' or ')}"
     many = int(workload.instances[task])
     if fits[task]:
         reason = f"{many} instances at once ({wanted} each): the machines together have no room"
     else:
         reason = f"{wanted}: no machine has room for it"
     raise SpecError(f"workload: {_named(workload, task)}: is not allowed: {reason}")
+
+
+def allowed_models(workload: JobWorkload, models: Sequence[str]) -> Ints:
+    """The models of GPUs that each task may run on, a bit each; any if it asks for no GPU."""
+    if workload.gpu_models is None:
+        return np.full(len(workload.instances), ANY_MODEL, np.int64)
+    words, which = np.unique(workload.gpu_models, return_inverse=True)
+    bits = bits_of(words.tolist(), models)[which]
+    asks = whole_millionths(workload.demand[:, GPU]) > 0
+    return np.where(asks, bits, ANY_MODEL)
 
 
 def copies_on_gpus(size: int, wanted: int) -> int:

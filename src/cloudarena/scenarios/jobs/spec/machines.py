@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from cloudarena.base.arrays import Ints, whole_millionths
@@ -29,9 +29,18 @@ class MachineType(Spec):
     memory: Size = 1.0
     disk: Size = 1.0
     gpu: Size = 0.0
+    gpu_model: str = ""
+    """What its GPUs are called; tasks may ask for a model."""
     speed: float = Field(1.0, ge=1e-6, le=1e6)
     price: MachinePrice = NO_PRICE
     """What a machine costs: bought, or rented by the hour; nothing by default."""
+
+    @field_validator("gpu_model")
+    @classmethod
+    def _one_model(cls, name: str) -> str:
+        if "|" in name:
+            raise PydanticCustomError("not_allowed", f"{name!r} is not allowed: a name without |")
+        return name
 
     @property
     def sizes(self) -> Ints:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from cloudarena.base.arrays import Floats
-from cloudarena.base.errors import SpecError
+from cloudarena.engine.gpu_models import bits_of, models_in
 from cloudarena.engine.gpu_scores import Pods, typical_of
 from cloudarena.scenarios.vm.spec import VmScenario
 from cloudarena.scenarios.vm.state import Gpus
 from cloudarena.workloads.vm.columns import VmWorkload
 
-MOST_MODELS = 62
-"""Models of which each has a bit."""
-
 
 def models_of(scenario: VmScenario) -> list[str]:
     """The models of GPUs of the machines, in rising order."""
-    return sorted({kind.gpu_model for kind in scenario.machines})
+    return models_in(kind.gpu_model for kind in scenario.machines)
 
 
 def gpus_of(scenario: VmScenario, workload: VmWorkload) -> Gpus | None:
@@ -25,20 +22,8 @@ def gpus_of(scenario: VmScenario, workload: VmWorkload) -> Gpus | None:
     asked = workload.gpus
     if asked is None or not asked.wanted.any():
         return None
-    models = models_of(scenario)
-    if len(models) > MOST_MODELS:
-        raise SpecError(
-            f"machines: {len(models)} models of GPUs are not allowed: at most {MOST_MODELS}"
-        )
-    bits = {name: 1 << k for k, name in enumerate(models)}
     words = asked.models.dictionary_encode()
-    masks = np.array(
-        [
-            sum(bits.get(name, 0) for name in set(word.split("|"))) if word else -1
-            for word in words.dictionary.to_pylist()
-        ],
-        np.int64,
-    )
+    masks = bits_of(words.dictionary.to_pylist(), models_of(scenario))
     vms = len(asked.wanted)
     return Gpus(
         wanted=asked.wanted,

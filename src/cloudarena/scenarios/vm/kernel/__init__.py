@@ -31,11 +31,13 @@ from cloudarena.base.arrays import MICRO
 from cloudarena.engine.calendar import next_time, pop
 from cloudarena.engine.compiled import jit_inline, jit_inline_uncached, jit_uncounted
 from cloudarena.engine.ordered_rooms import OrderedRooms
+from cloudarena.engine.prefetch import FEW
 from cloudarena.engine.recorder import append, is_full
 from cloudarena.engine.shape_counts import ShapeCounts, nth_fitting
 from cloudarena.engine.status import DECIDE, ENDED, FULL
 from cloudarena.engine.ties import random_index
 from cloudarena.engine.timing_wheel import EPOCH, NONE, begin_epoch, take_next
+from cloudarena.scenarios.vm.kernel.ahead import ask_for_departures, ask_for_machine
 from cloudarena.scenarios.vm.kernel.choice import (
     find_again,
     has_room,
@@ -129,6 +131,7 @@ def begin_tick(world: World) -> None:
         move_window(world)
     vm = take_next(world.departures, clock.tick)
     while vm != NONE:
+        ask_for_departures(world, world.rooms)
         if world.vms.outcome[vm] == Outcome.RUNNING:
             release(world, vm, Outcome.COMPLETED, clock.tick)
             world.totals[0].completed += 1
@@ -316,6 +319,8 @@ def choose(
         return nth_fitting(shapes, clock.choice, drawn) if clock.valid_count > 0 else WAIT
     if index is not None:
         choice = clock.choice if clock.choice >= 0 else WAIT
+        if choice >= 0 and len(world.state) > FEW:
+            ask_for_machine(world, index, choice)
         if is_checked(world):
             mark_valid(world, clock.pending)
             clock.action = policy(shown, request_of(world), parameters, rng)

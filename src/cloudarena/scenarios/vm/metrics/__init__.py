@@ -178,6 +178,11 @@ def _arrived(run: VmRun) -> int:
     return int(run.world.clock[0]["arrived"]) + int(run.world.clock[0]["gone"])
 
 
+def _all_undone(run: VmRun) -> float:
+    """Minus all VMs left undone: who turns one away that would fail earns nothing by it."""
+    return -unserved_share(run) * _arrived(run)
+
+
 def _paid(name: str, most: Callable[[VmRun], float]) -> Callable[[VmRun], float]:
     """The reward of a metric that may be better for who leaves VMs of a warm-up undone.
 
@@ -246,21 +251,24 @@ def completed(run: VmRun) -> float:
     return int(_total(run, "completed"))
 
 
-@metric(better="lower", highlight=True, most=_arrived)
+@metric(better="lower", highlight=True, reward=_all_undone)
 def failed(run: VmRun) -> float:
-    """Requests without a machine when their buffer was used up."""
+    """Requests without a machine when their buffer was used up.
+
+    As a reward it is all that was left undone, in whatever way.
+    """
     return int(_total(run, "failed"))
 
 
-@metric(better="lower", most=_arrived)
+@metric(better="lower", reward=_all_undone)
 def refused(run: VmRun) -> float:
-    """Requests that the policy turned away."""
+    """Requests that the policy turned away. As a reward it is all that was left undone."""
     return int(_total(run, "refused"))
 
 
-@metric(better="lower", most=_arrived)
+@metric(better="lower", reward=_all_undone)
 def killed(run: VmRun) -> float:
-    """VMs ended by the overload of their machine."""
+    """VMs ended by the overload of their machine. As a reward it is all that was left undone."""
     return int(_total(run, "killed"))
 
 

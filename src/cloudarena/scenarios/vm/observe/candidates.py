@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.contract.candidates import Candidates, Feature
-from cloudarena.engine.compiled import jit_inline, jitable
+from cloudarena.engine.compiled import jit_inline, jitable_shared
 from cloudarena.engine.power import power_w
 from cloudarena.engine.shortlist import keep, sort_rows
 from cloudarena.scenarios.vm.kernel import act, request_of
@@ -74,7 +74,7 @@ CONTEXT = (
 )
 
 
-@jitable
+@jitable_shared
 def order_of(pms: Machines, vm: Request, this: int, other: int) -> int:
     """Tells whether a machine comes before another (-1), after it (1), or is in equal state (0).
 
@@ -105,7 +105,7 @@ def order_of(pms: Machines, vm: Request, this: int, other: int) -> int:
     return 0
 
 
-@jitable
+@jitable_shared
 def describe(pms: Machines, vm: Request, machine: int, row: NDArray[np.float32]) -> None:
     """Writes the features of a machine that may take the request."""
     shares = vm.category == DELAY_INSENSITIVE
@@ -116,7 +116,9 @@ def describe(pms: Machines, vm: Request, machine: int, row: NDArray[np.float32])
     before = pms.utilisation[machine]
     after = before + vm.cores / pms.cores[machine]
     idle_w, busy_w, r = pms.idle_w[machine], pms.busy_w[machine], pms.curve_r[machine]
-    watts = power_w(idle_w, busy_w, r, after) - power_w(idle_w, busy_w, r, before)
+    is_on = pms.state[machine] == Power.ON  # then what it draws is known
+    now_w = pms.power_w[machine] if is_on else power_w(idle_w, busy_w, r, before)
+    watts = power_w(idle_w, busy_w, r, after) - now_w
     if pms.state[machine] == Power.OFF:
         watts += idle_w - pms.off_w[machine]
     row[0] = min(1.0, cores / limit)
@@ -142,7 +144,7 @@ def describe(pms: Machines, vm: Request, machine: int, row: NDArray[np.float32])
     row[20] = min(1.0, vm.memory_gb / memory_limit)
 
 
-@jitable
+@jitable_shared
 def describe_refusal(
     vm: Request, full: float, all_cores: float, all_memory: float, row: NDArray[np.float32]
 ) -> None:
@@ -158,7 +160,7 @@ def describe_refusal(
     row[25] = squared * squared * squared * squared * squared
 
 
-@jitable
+@jitable_shared
 def describe_request(vm: Request, context: NDArray[np.float32]) -> None:
     """Writes what the context says of the request."""
     context[0] = min(1.0, math.log2(1.0 + vm.cores) / 8.0)
@@ -176,7 +178,7 @@ def describe_request(vm: Request, context: NDArray[np.float32]) -> None:
     context[10] = math.cos(angle)
 
 
-@jitable
+@jitable_shared
 def fill(
     pms: Machines,
     vm: Request,

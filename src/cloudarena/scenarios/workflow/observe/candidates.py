@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudarena.contract.candidates import Candidates, Feature
-from cloudarena.engine.compiled import jit_inline, jitable
+from cloudarena.engine.compiled import jit_inline, jitable_shared
 from cloudarena.engine.leases import HOUR_S
 from cloudarena.engine.scratch import scratch_floats
 from cloudarena.engine.shortlist import keep, sort_rows, squashed
@@ -61,7 +61,7 @@ CONTEXT = (
 )
 
 
-@jitable
+@jitable_shared
 def speed_on(nodes: Nodes, function: Function, node: int, memory: int) -> float:
     """Operations a second of the function beside all threads that the node was assigned.
 
@@ -78,14 +78,14 @@ def speed_on(nodes: Nodes, function: Function, node: int, memory: int) -> float:
     return math.floor(speed) if sharing.whole else speed
 
 
-@jitable
+@jitable_shared
 def cost_of(nodes: Nodes, function: Function, node: int, finish: float) -> float:
     """Time and added rent, weighted as in the spec's objective."""
     rent = extra_rent(nodes, function, node, finish)
     return function.time_weight * (finish - function.now) + function.rent_weight * rent
 
 
-@jitable
+@jitable_shared
 def worth_s(function: Function, dollars: float) -> float:
     """The seconds that the spec's objective gives for some dollars; for ever if it has no time."""
     if dollars <= 0.0 or function.rent_weight <= 0.0:
@@ -95,13 +95,13 @@ def worth_s(function: Function, dollars: float) -> float:
     return min(LONGEST_S, function.rent_weight * dollars / function.time_weight)
 
 
-@jitable
+@jitable_shared
 def decades(seconds: float) -> float:
     """Seconds as log10(1 + s) / 5, from 0 to 1."""
     return min(1.0, math.log10(1.0 + seconds) / 5.0) if seconds > 0.0 else 0.0
 
 
-@jitable
+@jitable_shared
 def server_threads(nodes: Nodes, node: int) -> tuple[int, int]:
     """The threads that the server of a node was assigned, and its cores."""
     first, last = node, node
@@ -116,7 +116,7 @@ def server_threads(nodes: Nodes, node: int) -> tuple[int, int]:
     return threads, cores
 
 
-@jitable
+@jitable_shared
 def alike(nodes: Nodes, function: Function, this: int, other: int) -> bool:
     """Whether two nodes without containers are in equal state; others always differ."""
     if nodes.assigned[this] != 0 or nodes.assigned[other] != 0:
@@ -134,7 +134,7 @@ def alike(nodes: Nodes, function: Function, this: int, other: int) -> bool:
     return server_threads(nodes, this) == server_threads(nodes, other)
 
 
-@jitable
+@jitable_shared
 def describe(
     nodes: Nodes,
     function: Function,
@@ -177,7 +177,7 @@ def describe(
     row[22] = decades(worth_s(function, nodes.hourly_rate[node]))
 
 
-@jitable
+@jitable_shared
 def compare(
     nodes: Nodes,
     function: Function,
@@ -204,7 +204,7 @@ def compare(
         features[k, 20] = decades(seconds[k] - soonest)
 
 
-@jitable
+@jitable_shared
 def fill(
     nodes: Nodes,
     function: Function,
