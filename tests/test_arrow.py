@@ -53,3 +53,18 @@ def test_work_is_loaded_without_pandas_and_products_of_matrices(kind):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_a_whole_run_does_without_them_too():
+    """The result has its tables. Only who has to compile may need more, once."""
+    script = (
+        "import sys, cloudarena\n"
+        "result = cloudarena.simulate('vm/toy')\n"
+        "assert result.tables['decisions'].num_rows\n"
+        "print(sorted({'pandas', 'scipy.linalg'} & set(sys.modules)))\n"
+    )
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        if done.stdout == "[]\n":
+            break
+    assert done.stdout == "[]\n", done.stderr

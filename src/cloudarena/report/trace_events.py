@@ -27,8 +27,8 @@ MICROSECONDS = 1e6
 TIMES = ("time_s", "tick")
 HISTORIES = ("series", "power", "periods")
 """Tables with one row for each time, of the whole."""
-OF_MEMBERS = {"machines_series": "machine", "nodes_series": "node", "tiers": "tier"}
-"""Tables with one row for each time and machine, with full recording, or tier: its column."""
+MEMBERS = ("machine", "node", "tier")
+"""Columns of tables with one row for each time and member: which member it is."""
 SHOWN = ("utilisation", "cpu_utilisation", "used_cores", "power_w", "fat", "thin")
 """Columns of these that become counters."""
 
@@ -102,11 +102,13 @@ def _counters(result: Result, scale: float) -> Iterator[dict[str, Any]]:
             time = next(one for one in TIMES if one in table.column_names)
             values = [one for one in _numbers(table) if one not in (*TIMES, "period")]
             yield from _counts(table, time, values, scale, None)
-    for name, member in OF_MEMBERS.items():
-        table = result.tables.get(name)
-        if table is not None:
-            time = next(one for one in TIMES if one in table.column_names)
-            values = [one for one in SHOWN if one in table.column_names]
+    for name, table in result.tables.items():
+        time, member = (
+            next((one for one in words if one in table.column_names), None)
+            for words in (TIMES, MEMBERS)
+        )
+        values = [one for one in SHOWN if one in table.column_names]
+        if values and time is not None and member is not None and name != "decisions":
             yield from _counts(table, time, values, scale, member)
 
 
