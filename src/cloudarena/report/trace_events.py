@@ -103,13 +103,15 @@ def _counters(result: Result, scale: float) -> Iterator[dict[str, Any]]:
             values = [one for one in _numbers(table) if one not in (*TIMES, "period")]
             yield from _counts(table, time, values, scale, None)
     for name, table in result.tables.items():
-        time, member = (
-            next((one for one in words if one in table.column_names), None)
-            for words in (TIMES, MEMBERS)
-        )
+        moment, member = _first(TIMES, table), _first(MEMBERS, table)
         values = [one for one in SHOWN if one in table.column_names]
-        if values and time is not None and member is not None and name != "decisions":
-            yield from _counts(table, time, values, scale, member)
+        if values and moment and member and name != "decisions":
+            yield from _counts(table, moment, values, scale, member)
+
+
+def _first(words: tuple[str, ...], table: pa.Table) -> str | None:
+    """The first of some columns that a table has; None if it has none of them."""
+    return next((one for one in words if one in table.column_names), None)
 
 
 def _counts(

@@ -166,9 +166,8 @@ def _checked(function: Any, name: str, hook: int) -> Any:
     code = (function.py_func if is_code else function).__code__
     if code.co_flags & NO_FUNCTION:
         raise CannotCompile("it is no plain function")
-    shown = {Hook.ROUTE: _CHOICES, Hook.CONTENTION: _LOAD}.get(
-        hook, _IDLE if hook < Hook.START else _STEP
-    )
+    of_hook: dict[int, Any] = {Hook.ROUTE: _CHOICES, Hook.CONTENTION: _LOAD}
+    shown = of_hook.get(hook, _IDLE if hook < Hook.START else _STEP)
     try:
         made = checked(function, shown, f"{code.co_filename} {code.co_firstlineno}")
     except CannotCompile:

@@ -24,7 +24,7 @@ class Hook(IntEnum):
     EXECUTION = 6
 
 
-HOOKS = {
+HOOKS: dict[int, str] = {
     Hook.ROUTE: "router",
     Hook.CONTENTION: "contention.model",
     Hook.KEEP: "keep",
