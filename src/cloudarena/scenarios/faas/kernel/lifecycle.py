@@ -30,8 +30,7 @@ from cloudarena.scenarios.faas.kernel.transfers import (
 )
 from cloudarena.scenarios.faas.state import (
     NONE,
-    SETUP,
-    START,
+    Hook,
     ImageState,
     NodeState,
     Phase,
@@ -109,7 +108,7 @@ def start_s(world: World, replica: Record) -> float:
         distribution = world.fits[replica.variant, device].start_distribution
         share = uniform(world.rules[0].start_key, function.key, replica.order)
         seconds = draw(world.distributions, distribution, share)
-    return lasts_s(world, world.extras, START, replica, seconds)
+    return lasts_s(world, world.extras, Hook.START, replica, seconds)
 
 
 @jit_call
@@ -121,7 +120,7 @@ def setup_s(world: World, replica: Record) -> float:
     if fit.setup_distribution != NONE:
         share = uniform(world.rules[0].setup_key, function.key, replica.order)
         seconds = draw(world.distributions, fit.setup_distribution, share)
-    return lasts_s(world, world.extras, SETUP, replica, seconds)
+    return lasts_s(world, world.extras, Hook.SETUP, replica, seconds)
 
 
 @jit_inline
