@@ -21,6 +21,7 @@ from cloudarena.scenarios.faas.kernel.execution import claim_start
 from cloudarena.scenarios.faas.kernel.own import lasts_s
 from cloudarena.scenarios.faas.kernel.replicas import drain, put_on_node, record_phase, stop
 from cloudarena.scenarios.faas.kernel.requests import find_work
+from cloudarena.scenarios.faas.kernel.routing import note_idle
 from cloudarena.scenarios.faas.kernel.transfers import (
     ask_pull,
     end_flow,
@@ -79,7 +80,9 @@ def end_phase(world: World, index: int) -> None:
         claim_start(world, replica, 0)
         replica.ready_s = replica.idle_s = now
         world.members[replica.function, function.ready] = index
+        replica.position = function.ready
         function.ready += 1
+        note_idle(world, replica)
         find_work(world, index)
     else:
         claim_start(world, replica, cold_claim(world, replica))
