@@ -30,7 +30,9 @@ def scenario(headline="cost_usd", measures=MEASURES):
         own_metrics=(),
         trade_offs=(TradeOff("cost and time", "cost_usd", "response_s"),),
     )
-    return SimpleNamespace(name="fake", kind=kind, length_s=None, resampled="", machine_groups=())
+    return SimpleNamespace(
+        name="fake", kind=kind, length_s=None, resampled="", is_one_trace=False, machine_groups=()
+    )
 
 
 def made(names, headline="cost_usd", bounds=None, asked=None, **rows):

@@ -31,7 +31,8 @@ def fake(monkeypatch, unserved):
     def measured(scenario, policy, seed, names):
         counts = {one.name: one.count for one in scenario.machines}
         share = unserved(counts)
-        return [(share + 1e-9 * seed, False)] * len(names) + [(10.0 * sum(counts.values()), False)]
+        cost = sum(one.count * one.price.hourly_usd for one in scenario.machines)
+        return [(share + 1e-9 * seed, False)] * len(names) + [(cost, False)]
 
     monkeypatch.setattr(module, "_measured", measured)
     monkeypatch.setattr(module, "compile_once", lambda *_: None)
@@ -116,17 +117,54 @@ def test_more_machines_that_are_worse_are_told(monkeypatch):
         assert "More machines are not always better here" in found.conclusion()
 
 
-def test_a_mix_is_reduced_the_dearest_first(monkeypatch):
+@pytest.mark.parametrize(
+    ("prices", "most_of_small", "counts"),
+    [
+        ((1, 5), 6, (6, 2)),  # the large ones are reduced first, as far as six small ones allow
+        ((1, 5), 99, (10, 0)),  # small ones alone are cheaper than the mix of 8 and 1
+        ((3, 5), 99, (0, 5)),  # large ones alone are
+        ((2, 3), 1, (0, 5)),  # the mix of 1 and 5, of which the small one can be spared
+        ((1.1, 2), 3, (0, 5)),
+        ((0.9, 2), 3, (2, 4)),  # two small ones instead of the fifth large one
+        ((0, 0), 99, (0, 5)),  # nothing has a price: in their order
+    ],
+)
+def test_a_mix_is_reduced_the_dearest_first(monkeypatch, prices, most_of_small, counts):
+    machines = [
+        {
+            "name": "small",
+            "count": 8,
+            "cores": 4,
+            "memory_gb": 16,
+            "price": {"hour_usd": prices[0]},
+        },
+        {
+            "name": "large",
+            "count": 8,
+            "cores": 8,
+            "memory_gb": 32,
+            "price": {"hour_usd": prices[1]},
+        },
+    ]
+
+    def unserved(n):
+        return float(min(n.get("small", 0), most_of_small) + 2 * n.get("large", 0) < 10)
+
+    fake(monkeypatch, unserved)
+    found = size({**TOY, "machines": machines}, ["unserved_share<=0.5"], workers=1)
+    assert found.best.counts == counts
+    assert ("no type alone, and no exchange, is cheaper" in found.conclusion()) == any(prices)
+
+
+def test_one_type_of_several_is_asked_for(monkeypatch):
     machines = [
         {"name": "small", "count": 8, "cores": 4, "memory_gb": 16, "price": {"hour_usd": 1}},
         {"name": "large", "count": 8, "cores": 8, "memory_gb": 32, "price": {"hour_usd": 5}},
     ]
-    fake(monkeypatch, lambda n: 0.0 if n.get("small", 0) + 2 * n.get("large", 0) >= 10 else 1.0)
-    found = size({**TOY, "machines": machines}, ["unserved_share<=0.5"], workers=1)
-    assert found.best.counts == (8, 1)
-    assert "Found by descent" in found.conclusion()
+    fake(monkeypatch, lambda n: float(n.get("small", 0) + 2 * n.get("large", 0) < 10))
     one = size({**TOY, "machines": machines}, ["unserved_share<=0.5"], machines="small", workers=1)
     assert [group.name for group in one.groups] == ["small"]
+    assert one.best.counts == (1,)
 
 
 @pytest.mark.parametrize(

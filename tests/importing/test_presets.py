@@ -349,6 +349,23 @@ def test_openstack_as_csv_with_only_the_columns_that_matter(tmp_path):
     assert [made.draft.preview[0][name] for name in ("cores", "memory_gb")] == [24, 96]
 
 
+def test_a_flavor_of_openstack_without_a_size_is_left_out(tmp_path):
+    servers = [
+        {"ID": k, "Status": "ACTIVE", "Flavor Name": name, "Created At": "2026-01-05T08:00:00Z"}
+        for k, name in enumerate(("g1", "gone"))
+    ]
+    flavors = [
+        {"Name": "g1", "RAM": "2048", "VCPUs": "2", "Disk": 0},
+        {"Name": "gone", "RAM": "", "VCPUs": "", "Disk": 0},
+    ]
+    paths = [
+        written(tmp_path / f"{k}.json", json.dumps(one)) for k, one in enumerate((servers, flavors))
+    ]
+    made = import_files(paths)
+    assert [(row["cores"], row["memory_gb"]) for row in made.draft.preview] == [(2.0, 2.0)]
+    assert "flavor gone: its cores or memory are no numbers: left out" in made.draft.notes
+
+
 def test_where_nothing_ends_the_trace_lasts_a_day_longer(tmp_path):
     rows = "id,vcpus,ram_gb,created_at\na,2,4,2026-01-10T00:00:00Z\nb,2,4,2026-01-10T01:00:00Z\n"
     made = import_files([written(tmp_path / "vms.csv", rows)])
@@ -462,12 +479,14 @@ def test_the_commands_that_are_proposed_draw_long_traces_again(tmp_path, days, o
 
 def test_an_access_log_is_counted_by_the_minute(tmp_path):
     line = '10.0.0.1 - bob [10/Jan/2026:00:0{} +0100] "GET /x HTTP/1.1" 200 12 "-" "curl"\n'
-    lines = [line.format(at) for at in ("0:03", "0:59", "2:00")] + ["oops\n"]
+    lines = [line.format(at) for at in ("0:03", "0:59.999", "2:00", "9:99")] + ["oops\n"]
     made = import_files([written(tmp_path / "access.log", "".join(lines))])
     assert (made.preset, made.draft.kind) == ("access", "tiers")
     assert made.draft.tables["rates"]["rate"].to_pylist() == [2 / 60, 0, 1 / 60]
     assert 'start_date: "2026-01-09T23:00:00Z"' in made.draft.spec
-    assert reasons(made) == {"has no date in square brackets"}
+    assert reasons(made) == {
+        "has no date in square brackets", "'10/Jan/2026:00:09:99 +0100' is no date",
+    }  # fmt: skip
 
 
 def test_what_is_no_text_is_said_so(tmp_path):
@@ -528,6 +547,15 @@ def test_series_of_prometheus_that_may_be_utilisation_are_said_to_be(tmp_path):
     vms = import_files([path], kind="vm")
     assert vms.draft.counts["open_ends"] == 0  # the trace ends with its last sample
     assert "ticks: 6\n" in vms.draft.spec
+
+
+@pytest.mark.parametrize("kind", ["tiers", "vm"])
+def test_a_series_of_prometheus_without_values_is_left_out(tmp_path, kind):
+    """A native histogram has no values."""
+    path = cpu_series(tmp_path, "node:cpu:used", [], [0.5, 1.5, 1.0])
+    made = import_files([path], kind=kind)
+    assert made.draft.counts["rows"] == {"tiers": 3, "vm": 1}[kind]
+    assert "instance=vm-0: has no values that are numbers: it is left out" in made.draft.notes
 
 
 def test_nodes_of_one_type_with_different_room_have_names_of_their_own(tmp_path):

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from tools.make_exports import write_exports
 
-from cloudarena import load
+from cloudarena import compare, load, optimize
 from cloudarena.base.errors import CloudarenaError
+from cloudarena.experiments.input_uncertainty import check_resampled
+from cloudarena.experiments.size import size
 from cloudarena.importing.run import import_files
 from cloudarena.workloads.resample import Resample, scaled_rows
 
@@ -97,6 +99,29 @@ def test_vms_from_a_later_start_on_have_the_rest_of_their_lives(tmp_path):
         load(late, folder=tmp_path).load_workload(0)
 
 
+def test_who_is_there_at_a_later_start_is_there_in_each_draw_and_on_no_other_day(tmp_path):
+    """A VM an hour for four days, each for two hours and one in 24 for ten days."""
+    lines = [
+        "vmid,subscriptionid,deploymentid,vmcreated,vmdeleted,vmcategory,vmcorecountbucket,"
+        "vmmemorybucket,lifetime"
+    ]
+    lines += [f"{k},0,0,{k},0,2,1,1,{240 if k % 24 == 0 else 2}" for k in range(97)]
+    (tmp_path / "vms.csv").write_text("\n".join(lines) + "\n")
+    workload = {"source": "files", "vmtable": "vms.csv", "cpu_percent": 50, "start_s": 30 * 3600}
+    spec = {
+        "scenario": "vm",
+        "ticks": 48,
+        "tick_seconds": 3600,
+        "machines": [{"count": 1, "cores": 8, "memory_gb": 8}],
+        "workload": {**workload, "resample": {"blocks": "day"}},
+    }
+    for seed in range(4):
+        work = load(spec, folder=tmp_path).load_workload(seed)
+        assert work.created.tolist() == [0, 0, 0, *range(48)]
+        assert work.lifetime[:3].tolist() == [210, 234, 1]
+        assert (work.lifetime[3:] == 240).nonzero()[0].tolist() == [18, 42]
+
+
 def test_specs_of_imports_take_it(tmp_path):
     write_exports(tmp_path, "vms.csv", "rpm.csv", "invocations.csv")
     for name, key, change in (
@@ -143,3 +168,83 @@ def test_jobs_that_come_again_keep_their_graph(tmp_path):
         assert work.parents[work.first_parent[second] : work.first_parent[second + 1]] == [first]
         assert work.duration[second] == 30
     assert "scaled by 2" in load(spec, folder=tmp_path).resampled
+
+
+LOG = "job,submit_s,task,instances,cpu,memory,duration_s\n" + "".join(
+    f"j{k},{k * 1800},a,1,1,1,{600 + 500 * (k % 3)}\n" for k in range(10)
+)
+JOBS = {
+    "scenario": "jobs",
+    "machines": [{"name": "node", "count": 1, "cpu": 1, "memory": 8, "price": {"hour_usd": 1}}],
+    "workload": {"source": "file", "path": "jobs.csv"},
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"window": {"start_h": 1, "hours": 2}}, ""),
+        ({"window": {"first": 1, "jobs": 4}}, ""),
+        ({"window": {"hours": 2}}, "windows of the recorded trace"),
+        ({"scale": 1.2}, "the recorded trace, scaled by 1.2"),
+        (
+            {"window": {"jobs": 4}, "resample": {"blocks": "hour"}, "scale": 2},
+            "windows of whole hours of the recorded trace, scaled by 2",
+        ),
+    ],
+)
+def test_what_is_drawn_of_jobs_is_told(tmp_path, changes, words):
+    (tmp_path / "jobs.csv").write_text(LOG)
+    spec = {**JOBS, "workload": {**JOBS["workload"], **changes}}
+    scenario = load(spec, folder=tmp_path)
+    assert scenario.resampled == words
+    assert scenario.is_one_trace == (words == "")
+    works = [scenario.load_workload(seed) for seed in range(8)]
+    differ = {(*work.submit.tolist(), *work.duration.tolist()) for work in works}
+    assert (len(differ) > 1) == (words != "")
+
+
+def test_rates_and_requests_that_are_scaled(tmp_path):
+    """A scale of rates changes all replications alike; one of requests leaves out or copies."""
+    write_exports(tmp_path, "rpm.csv", "invocations.csv")
+    import_files([tmp_path / "rpm.csv"]).save(tmp_path / "rates")
+    import_files([tmp_path / "invocations.csv"]).save(tmp_path / "requests")
+    rates = load(tmp_path / "rates" / "spec.yaml", {"arrivals.scale": 1.2})
+    assert rates.load_workload(0).tolist() == rates.load_workload(1).tolist()
+    assert (rates.resampled, rates.is_one_trace) == ("", True)
+    with pytest.raises(CloudarenaError, match="draws no recorded trace again"):
+        check_resampled(rates)
+    requests = load(tmp_path / "requests" / "spec.yaml", {"load_scale": 1.2})
+    assert requests.resampled == "the recorded trace, scaled by 1.2"
+    assert load(tmp_path / "requests" / "spec.yaml").is_one_trace
+
+
+def test_every_answer_says_which_traces_it_is_about(tmp_path):
+    """Replications of one trace that differ all the same say nothing of other traces."""
+    (tmp_path / "jobs.csv").write_text(LOG)
+    failing = {**JOBS, "failures": {"mtbf_s": 4000, "mttr_s": 600}}
+    one = "All replications have the same recorded trace: {} about it alone."
+    drawn = "Replications draw whole hours of the recorded trace: {} about such traces."
+    policies = ["first-fit", "worst-fit"]
+    for change, words in (({}, one), ({"resample": {"blocks": "hour"}}, drawn)):
+        spec = {**failing, "workload": {**JOBS["workload"], **change}}
+        spec["workload"]["path"] = str(tmp_path / "jobs.csv")
+        compared = compare(load(spec), policies, replications=3, workers=1)
+        assert compared.conclusion().endswith(words.format("intervals are"))
+        sized = size(spec, ["wait_mean_s<=1e6"], "first-fit", replications=2, workers=1)
+        assert words.format("what is said is") in sized.conclusion()
+        study = {"spec": spec, "designs": {"policy": policies}, "objectives": ["makespan_s"]}
+        found = optimize(study, evaluations=20, workers=1)
+        assert found.conclusion().endswith(words.format("what is claimed is"))
+        assert found.repeated == 0  # machines fail
+    plain = compare(load(JOBS, folder=tmp_path), policies, replications=2, workers=1)
+    assert "recorded trace" not in plain.conclusion()  # it says "one trace" itself
+    told = optimize(
+        {**study, "spec": {**JOBS, "workload": dict(spec["workload"], resample=None)}},
+        evaluations=20,
+        workers=1,
+    )
+    assert told.repeated == told.selection.evaluations - 4  # each of the two was run twice
+    assert f"{told.repeated} were not run: on this one trace" in told.cost()
+    assert told.conclusion().endswith(one.format("what is claimed is"))

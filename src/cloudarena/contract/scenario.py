@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cloudarena.contract.kind import Kind
     from cloudarena.contract.metric import Metric
     from cloudarena.contract.run import Run
+    from cloudarena.contract.source import Source
 
 
 class MachineGroup(NamedTuple):
@@ -116,9 +117,24 @@ class Scenario(Spec):
         return ()
 
     @property
+    def source(self) -> Source | None:
+        """Where its work comes from, of kinds whose work may be a recorded trace."""
+        return None
+
+    @property
     def resampled(self) -> str:
         """What replications draw again of a recorded trace, in words; nothing if they do not."""
-        return ""
+        return "" if self.source is None else self.source.resampled
+
+    @property
+    def is_one_trace(self) -> bool:
+        """Whether the work is a recorded trace, the same in all replications."""
+        return self.source is not None and self.source.reads_files and not self.resampled
+
+    @property
+    def draws_nothing(self) -> bool:
+        """Whether the seed decides nothing but what a policy may draw."""
+        return False
 
     def measuring(self, *metrics: Metric) -> Self:
         """The scenario with metrics of a user's besides those of its kind."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cloudarena.base.names import UNSERVED
 from cloudarena.base.statistics import CONFIDENCE, Estimate
-from cloudarena.contract import Metric
+from cloudarena.contract import Metric, Scenario
 from cloudarena.experiments.prices import is_unpriced, unpriced_text
 
 if TYPE_CHECKING:
@@ -93,11 +93,24 @@ def _undone_as_allowed(comparison: Comparison, leaders: Sequence[str]) -> str:
 
 
 def resampled_text(comparison: Comparison) -> str:
-    """Says what the replications drew again of a recorded trace."""
-    drawn = comparison.scenario.resampled
-    if not drawn or comparison.replications == 1:
-        return ""
-    return f"Replications draw {drawn}: intervals are about such traces."
+    """Says what the replications drew again of a recorded trace, or that they drew nothing."""
+    scenario = comparison.scenario
+    says_so = comparison.is_deterministic and not scenario.resampled  # what leads is on one trace
+    return "" if comparison.replications == 1 or says_so else trace_text(scenario, "intervals are")
+
+
+def trace_text(scenario: Scenario, what: str) -> str:
+    """Says which traces something is about, where there is a recorded one.
+
+    Args:
+        scenario: whose work it is.
+        what: with a verb, such as ``intervals are``.
+    """
+    if scenario.resampled:
+        return f"Replications draw {scenario.resampled}: {what} about such traces."
+    if scenario.is_one_trace:
+        return f"All replications have the same recorded trace: {what} about it alone."
+    return ""
 
 
 def ignored_text(comparison: Comparison) -> str:

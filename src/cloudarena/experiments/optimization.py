@@ -18,7 +18,7 @@ from cloudarena.base.results import SPEC, Contents, needed
 from cloudarena.base.statistics import Estimate
 from cloudarena.contract import Result, Saved, Scenario
 from cloudarena.contract.own_metrics import described, restored
-from cloudarena.experiments.conclusion import plain_estimate, share_text
+from cloudarena.experiments.conclusion import plain_estimate, share_text, trace_text
 from cloudarena.experiments.designs import design_text
 from cloudarena.experiments.input_uncertainty import InputUncertainty
 from cloudarena.experiments.limit_words import digits, kept_words
@@ -119,6 +119,8 @@ class Optimization(Saved):
     """What of the variance of the chosen design comes from its trace, if that was asked."""
     tried: Tried | None = None
     """All designs that were evaluated, with their means."""
+    repeated: int = 0
+    """Evaluations that were not run, since all runs of a design on one trace are the same."""
 
     @cached_property
     def winner(self) -> Any:
@@ -202,6 +204,7 @@ class Optimization(Saved):
             **({"sampled_of": self.problem.sampled_of} if self.problem.sampled_of else {}),
             "monte_carlo_evaluations": self.monte_carlo_evaluations,
             "times_fewer_than_monte_carlo": self.saving,
+            "evaluations_not_run": self.repeated,
             "conclusion": self.conclusion(),
             "compared": [
                 {**other.summary(), "chosen": self.designs(other, other.chosen)}
@@ -257,6 +260,7 @@ class Optimization(Saved):
             kept.risk,
             kept.inputs,
             kept.tried,
+            said.get("evaluations_not_run", 0),
         )
 
     def table(self) -> pa.Table:
@@ -344,6 +348,7 @@ class Optimization(Saved):
             self.at_most(),
             self.trade(),
             self.risks(),
+            trace_text(self.winning_scenario, "what is claimed is"),
         ]
         words += [] if self.inputs is None else [self.inputs.words()]
         return " ".join(word for word in words if word)
@@ -450,6 +455,11 @@ class Optimization(Saved):
     def cost(self) -> str:
         """One sentence: what it cost, and what Monte Carlo would have."""
         spent = f"{self.selection.evaluations:,} evaluations"
+        if self.repeated > 0:
+            return (
+                f"Of {spent} {self.repeated:,} were not run: on this one trace all runs of a design "
+                "are the same, as the second of each showed."
+            )
         needed = f"{self.monte_carlo_evaluations:,}"
         if self.selection.visited is not None:
             return f"It took {spent}."

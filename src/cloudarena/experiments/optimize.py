@@ -20,6 +20,7 @@ from cloudarena.experiments.input_uncertainty import check_resampled, input_unce
 from cloudarena.experiments.macro import Play, compare_methods
 from cloudarena.experiments.objectives import Objectives
 from cloudarena.experiments.optimization import Optimization, RiskFigures
+from cloudarena.experiments.scenario_problem import ScenarioProblem
 from cloudarena.experiments.simulate import simulate
 from cloudarena.experiments.study import LoadedStudy, ScenarioStudy, read_study
 from cloudarena.experiments.tried import tried_designs
@@ -123,6 +124,7 @@ def optimize(
             found = replace(found, macro=macro, failures={**found.failures, **failures})
     if not isinstance(study, ScenarioStudy):
         return found
+    found = replace(found, repeated=_not_run(problem))
     scenario = found.winning_scenario
     if input_traces:
         names = dict.fromkeys(split_risk(name)[0] for name in found.problem.columns)
@@ -143,6 +145,13 @@ def _kept_kind(study: LoadedStudy, store: str | Path | None) -> str:
     if "load_workload" in vars(study.scenario):
         raise SpecError(f"store: {store} is not allowed for a scenario with work of one's own")
     return study.scenario.kind.name
+
+
+def _not_run(problem: Any) -> int:
+    """The evaluations that were not run, since they would have been the same as others."""
+    while not isinstance(problem, ScenarioProblem):  # one around it has it as its problem
+        problem = problem.problem
+    return max(0, problem.repeated)
 
 
 def _batch(problem: Problem) -> int:

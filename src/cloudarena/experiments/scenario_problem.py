@@ -96,6 +96,9 @@ class ScenarioProblem(Problem):
         self._digests: dict[int, bytes] = {}
         self._seconds: float | None = None
         self._is_checked = False
+        self._repeats: dict[int, Floats | None] = {}
+        self.repeated = 0
+        """Evaluations that were not run, since all runs of such a design are the same."""
 
     def design(self, index: int) -> Design:
         """A design as its policy, parameters and keys of the spec."""
@@ -127,7 +130,49 @@ class ScenarioProblem(Problem):
         return self._scenarios[key]
 
     def simulate(self, designs: Ints, replications: Ints) -> Floats:
-        """Runs each design in each replication; a process takes designs of one replication."""
+        """Runs each design in each replication; on a trace that is the same in all, only twice.
+
+        The second run tells whether the policy draws something: by all that is measured, since two
+        runs may have the same objectives by chance. If not, further ones would be the same.
+        """
+        may_repeat = np.array(
+            [self.scenario(self.space[design]).draws_nothing for design in designs.tolist()], bool
+        )
+        if not may_repeat.any():
+            return self._run(designs, replications)
+        for design in designs[may_repeat].tolist():
+            if design not in self._repeats:
+                self._repeats[design] = self._repeated(design)
+        known = [self._repeats.get(design) for design in designs.tolist()]
+        values = np.empty((len(designs), len(replications), len(self._names)))
+        others = np.array([one is None for one in known], bool)
+        if others.any():
+            values[others] = self._run(designs[others], replications)
+        for row in np.flatnonzero(~others).tolist():
+            values[row] = known[row]
+        self.repeated += int((~others).sum()) * len(replications)
+        return values
+
+    def _repeated(self, design: int) -> Floats | None:
+        """What is measured in each replication of a design; None if two of them differ."""
+        pair, whole = np.array([design]), list[dict[str, float]]()
+        values = self._run(pair, np.arange(2), whole)
+        names = sorted({name for one in whole for name in one})
+        first, second = ([one.get(name, np.nan) for name in names] for one in whole)
+        is_same = np.array_equal(first, second, equal_nan=True)
+        self.repeated -= 2 if is_same else 0
+        return np.asarray(values[0, 0]) if is_same else None
+
+    def _run(
+        self, designs: Ints, replications: Ints, measures: list[dict[str, float]] | None = None
+    ) -> Floats:
+        """Runs each design in each replication; a process takes designs of one replication.
+
+        Args:
+            designs: their numbers.
+            replications: their numbers.
+            measures: takes up all that is measured of each run, of a single design.
+        """
         self._check()
         names = self._names
         slots = worker_count(self.workers)
@@ -138,7 +183,7 @@ class ScenarioProblem(Problem):
         runs: dict[int, tuple[Scenario, str]] = {}
         values = np.empty((len(designs), len(replications), len(names)))
         for column, replication in enumerate(replications.tolist()):
-            wanted = self._unknown(designs, column, replication, values)
+            wanted = self._unknown(designs, column, replication, values, measures)
             if not len(wanted):
                 continue
             for row in wanted.tolist():
@@ -148,12 +193,15 @@ class ScenarioProblem(Problem):
             for rows in np.array_split(wanted, self._parts(len(wanted), parts)):
                 seeds = self._seeds(designs[rows], replication)
                 chosen = [runs[row] for row in rows.tolist()]
-                jobs.append((chosen, seeds, names, rows, column, self.evaluations is not None))
+                keeps = self.evaluations is not None or measures is not None
+                jobs.append((chosen, seeds, names, rows, column, keeps))
         for rows, column, found, whole, seconds in in_parallel(
             _measure, jobs, self.workers, self.executor
         ):
             values[rows, column] = found
             self._keep(designs[rows], int(replications[column]), whole, seconds)
+            if measures is not None:
+                measures.extend(whole)
         if self.evaluations is not None:
             self.evaluations.write()
         return values
@@ -173,7 +221,14 @@ class ScenarioProblem(Problem):
         each = FIRST_KEPT if self._seconds is None else max(1, int(KEPT_S / self._seconds))
         return min(max(parts, -(-runs // each)), runs)
 
-    def _unknown(self, designs: Ints, column: int, replication: int, values: Floats) -> Ints:
+    def _unknown(
+        self,
+        designs: Ints,
+        column: int,
+        replication: int,
+        values: Floats,
+        found_measures: list[dict[str, float]] | None,
+    ) -> Ints:
         """The rows of designs that must be run; the values of the others are filled in."""
         if self.evaluations is None:
             return np.arange(len(designs))
@@ -184,6 +239,8 @@ class ScenarioProblem(Problem):
             if found is None:
                 unknown.append(row)
                 continue
+            if found_measures is not None:
+                found_measures.append(dict(found))
             measures = self.scenario(self.space[design]).kind.metric
             values[row, column] = [
                 compared_value(found, measures[name], way == DIRECTIONS.get(str(one.better)))

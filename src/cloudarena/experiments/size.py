@@ -4,7 +4,9 @@ All counts are tried on the same work (common random numbers). Of one type of ma
 are found by bisection, which takes it that more machines never keep limits worse; what was
 tried is the curve, and where it shows otherwise the answer says so. Of several types the mix is
 found by descent: all are scaled together, then each is reduced, the dearest first, as far as the
-others allow. That is the cheapest mix in its neighbourhood, not of all.
+others allow. Where machines have prices each type alone is tried too, and one machine of a
+type for some of another, either way, as long as that is cheaper. That is the cheapest mix
+in its neighbourhood, not of all.
 
 What is said of other runs: of one type the fewest machines are the most that any replication needs,
 so that all n of them keep limits says of a further run what it says of a number that was chosen
@@ -16,6 +18,7 @@ again on new replications, and what is said rests on those.
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +36,7 @@ from cloudarena.catalogue import leave_out, load, override, read_overrides, read
 from cloudarena.contract import Policy, Scenario
 from cloudarena.contract.scenario import MachineGroup
 from cloudarena.experiments.answer import dollars, rate_of
-from cloudarena.experiments.conclusion import listed, share_text
+from cloudarena.experiments.conclusion import listed, share_text, trace_text
 from cloudarena.experiments.limits import is_upper, kept, least_probability, limits_on
 from cloudarena.experiments.pool import compile_once
 from cloudarena.experiments.prices import is_unpriced, unpriced_text
@@ -44,6 +47,9 @@ COST = "cost_usd"
 MOST_DOUBLINGS = 12
 MOST_ROUNDS = 4
 """How often every type is reduced, where there are several."""
+MOST_EXCHANGES = 100
+MOST_ALONE = 8
+"""How many times as many as a mix has are tried of one type alone, or what costs as much."""
 
 
 class Tried(NamedTuple):
@@ -108,13 +114,18 @@ class Size:
             if all(is_unpriced(limit.metric, np.array([one.worst[k]])) for one in self.curve)
         ]
         words.append(unpriced_text(self.scenario.kind, list(dict.fromkeys(unpriced))))
+        if not self.is_fixed:
+            words.append(trace_text(self.scenario, "what is said is"))
         if self.best.unserved > 0.0 and UNSERVED not in [limit.metric for limit in self.limits]:
             who = "It leaves" if sum(self.best.counts) == 1 else "They leave"
             work = self.scenario.kind.unit_of_work
             words.append(f"{who} {share_text(self.best.unserved)} of {work} unserved.")
         if len(self.groups) > 1:
+            also = (
+                "; no type alone, and no exchange, is cheaper" if self.best.cost_usd > 0.0 else ""
+            )
             words.append(
-                "Found by descent: none of them can be spared; other mixes were not tried."
+                f"Found by descent: none of them can be spared{also}; other mixes were not tried."
             )
             return " ".join(word for word in words if word)
         below = [one for one in self.curve if one.counts < self.best.counts]
@@ -225,7 +236,7 @@ def size(
     tries = _Tries(data, folder, groups, limits, chosen, replications, seed, workers, progress)
     best = _scaled(tries, tuple(group.number for group in groups))
     if len(groups) > 1:
-        best = _reduced(tries, best)
+        best = _cheapest(tries, _reduced(tries, best))
     curve = tuple(sorted(tries.done.values()))
     is_uneven = any(one.counts > best.counts and not one.is_enough for one in curve)
     is_fitted = (len(groups) > 1 or is_uneven) and not tries.is_fixed
@@ -398,6 +409,67 @@ def _with_fewer(tries: _Tries, mix: Tried, k: int) -> Tried:
     if mix.counts[k] == 0 or (not is_last and with_number(0).is_enough):
         return mix if mix.counts[k] == 0 else with_number(0)
     return with_number(_bisected(lambda number: with_number(number).is_enough, 0, mix.counts[k]))
+
+
+def _cheapest(tries: _Tries, mix: Tried) -> Tried:
+    """The mix, or one type alone where that costs less; then all exchanges that are cheaper."""
+    if math.isnan(mix.cost_usd) or mix.cost_usd <= 0.0:
+        return mix
+    alone = [_alone(tries, mix, k) for k in range(len(tries.groups))]
+    mix = min([mix, *(one for one in alone if one is not None)], key=lambda one: one.cost_usd)
+    pairs = list(itertools.permutations(range(len(tries.groups)), 2))
+    for _ in range(MOST_EXCHANGES):
+        others = [one(tries, mix, *pair) for pair in pairs for one in (_exchanged, _replaced)]
+        cheaper = [one for one in others if one is not None and one.cost_usd < mix.cost_usd]
+        if not cheaper:
+            break
+        mix = _reduced(tries, min(cheaper, key=lambda one: one.cost_usd))
+    return mix
+
+
+def _exchanged(tries: _Tries, mix: Tried, less: int, more: int) -> Tried | None:
+    """One machine less of a type, for as few more of another as are enough.
+
+    None if that takes more than have the price of the one.
+    """
+    counts, hourly = mix.counts, [group.hourly_usd for group in tries.groups]
+    if not counts[less]:
+        return None
+    most = counts[more] + max(1, int(hourly[less] / hourly[more]) if hourly[more] else 1)
+
+    def with_number(number: int) -> Tried:
+        changed = {less: counts[less] - 1, more: number}
+        return tries(tuple(changed.get(k, counts[k]) for k in range(len(counts))))
+
+    if not with_number(most).is_enough:
+        return None
+    return with_number(_bisected(lambda number: with_number(number).is_enough, counts[more], most))
+
+
+def _alone(tries: _Tries, mix: Tried, k: int) -> Tried | None:
+    """As few of one type as are enough without the others; None if too many would be needed."""
+
+    def with_number(number: int) -> Tried:
+        return tries(tuple(number if j == k else 0 for j in range(len(tries.groups))))
+
+    hourly = [group.hourly_usd for group in tries.groups]
+    most = MOST_ALONE * sum(mix.counts)
+    if hourly[k]:
+        most = max(most, int(np.dot(hourly, mix.counts) / hourly[k]))
+    low, high = 0, max(1, mix.counts[k])
+    while not with_number(high).is_enough:
+        if high == most:
+            return None
+        low, high = high, min(2 * high, most)
+    return with_number(_bisected(lambda number: with_number(number).is_enough, low, high))
+
+
+def _replaced(tries: _Tries, mix: Tried, less: int, more: int) -> Tried | None:
+    """One machine more of a type, and as few of another as that allows."""
+    if not mix.counts[less]:
+        return None
+    grown = tries(tuple(number + (k == more) for k, number in enumerate(mix.counts)))
+    return _with_fewer(tries, grown, less) if grown.is_enough else None
 
 
 def _never(tries: _Tries) -> CloudarenaError:

@@ -23,13 +23,21 @@ COPIES_WITHIN_S = 600.0
 """How long after the original a copy comes at most, where load is scaled up."""
 
 
-def drawn_again(resample: Resample | None, scale: float = 1.0) -> str:
-    """What replications draw again of a recorded trace, in words; nothing if they do not."""
+def drawn_again(resample: Resample | None, scale: float = 1.0, takes_windows: bool = False) -> str:
+    """What replications draw again of a recorded trace, in words; nothing if they do not.
+
+    Args:
+        resample: how the trace is drawn again.
+        scale: how much of the load there is.
+        takes_windows: whether windows are drawn of what that makes.
+    """
+    if resample is None and scale == 1.0 and not takes_windows:
+        return ""
+    pieces = ["windows"] if takes_windows else []
     if resample is not None:
-        more = f", scaled by {scale:g}" if scale != 1.0 else ""
-        what = "windows" if resample.blocks == "window" else f"whole {resample.blocks}s"
-        return f"{what} of the recorded trace{more}"
-    return f"the recorded trace, scaled by {scale:g}" if scale != 1.0 else ""
+        pieces.append("windows" if resample.blocks == "window" else f"whole {resample.blocks}s")
+    more = f", scaled by {scale:g}" if scale != 1.0 else ""
+    return " of ".join([*pieces, f"the recorded trace{more}"])
 
 
 class Resample(Spec):

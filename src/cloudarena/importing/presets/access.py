@@ -17,7 +17,9 @@ from cloudarena.importing.sheet import CUT, Bad, Sheet, sheet_of_records
 from cloudarena.importing.units import Instants, stamp
 
 DESCRIPTION = "access logs of web servers: requests are counted by the minute"
-LINE = re.compile(r"^\S+ \S+ .*?\[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] ")
+LINE = re.compile(
+    r"^\S+ \S+ .*?\[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d)(?:\.\d+)?( [+-]\d{4})\] "
+)
 MINUTE_S = 60
 MOST_MINUTES = 10 * 366 * 24 * 60
 
@@ -36,11 +38,17 @@ def read(files: Sequence[File]) -> Found:
     for file in files:
         for number, line in enumerate(decoded(file.data).splitlines(), 1):
             found = LINE.match(line)
-            if found is not None:
-                minute = int(parse(found[1]) // MINUTE_S)
-                counts[minute] = counts.get(minute, 0) + 1
-            elif line.strip():
-                bad.append(Bad(number, "has no date in square brackets", line[:CUT]))
+            if found is None:
+                if line.strip():
+                    bad.append(Bad(number, "has no date in square brackets", line[:CUT]))
+                continue
+            date = found[1] + found[2]
+            try:
+                minute = int(parse(date) // MINUTE_S)
+            except (ValueError, OverflowError):
+                bad.append(Bad(number, f"{date!r} is no date", line[:CUT]))
+                continue
+            counts[minute] = counts.get(minute, 0) + 1
     if not counts:
         raise TraceError(f"{files[0].path}: has no line with a date in square brackets")
     first, last = min(counts), max(counts)

@@ -15,6 +15,7 @@ from cloudarena.importing.file import File, Found
 from cloudarena.importing.mapping import ALL_AT_ONCE, Column
 from cloudarena.importing.roles import tidy
 from cloudarena.importing.sheet import Sheet, sheet_of_records
+from cloudarena.importing.units import number
 from cloudarena.workloads.prices.instances import Instance
 
 DESCRIPTION = (
@@ -54,16 +55,19 @@ def _is_flavors(words: frozenset[str]) -> bool:
 
 def read(files: Sequence[File]) -> Found:
     """The servers, with the sizes of their flavors."""
-    flavors = dict(FLAVORS)
+    flavors, notes = dict(FLAVORS), list[str]()
     servers: list[dict[str, Any]] = []
     for file in files:
         if _is_flavors(file.words) and not _is_servers(file.words):
             for one in _records(file):
                 row = {tidy(key): value for key, value in one.items()}
-                size = float(row["ram"]) / 1024
-                flavors[str(row["name"])] = Instance(
-                    str(row["name"]), float(row["vcpus"]), size, 0.0
-                )
+                name = str(row["name"])
+                try:
+                    flavors[name] = Instance(
+                        name, number(str(row["vcpus"])), number(str(row["ram"])) / 1024, 0.0
+                    )
+                except ValueError:
+                    notes.append(f"flavor {name}: its cores or memory are no numbers: left out")
         else:
             servers += [_server(one) for one in _records(file)]
     if not servers:
@@ -74,16 +78,15 @@ def read(files: Sequence[File]) -> Found:
     )
     roles = {"id": "id", "start": "start", "end": "end", "user": "project", "type": "flavor"}
     mapping = {role: Column(name) for role, name in roles.items() if name in sheet.columns}
-    notes: tuple[str, ...] = ()
     if not any(one["start"] for one in servers):
         mapping["start"] = ALL_AT_ONCE
-        notes = (
+        notes.append(
             "openstack server list --long -c ID -c 'Flavor Name' -c 'Created At' -f json tells "
             "when servers began; Nova's table also when they ended",
         )
     if any(one["vcpus"] for one in servers):
         mapping |= {"cores": Column("vcpus"), "memory": Column("ram_mb", "mb")}
-    return Found(sheet, "vm", mapping, notes=notes)
+    return Found(sheet, "vm", mapping, notes=tuple(notes))
 
 
 def _records(file: File) -> Iterator[dict[str, Any]]:

@@ -60,8 +60,12 @@ def read(files: Sequence[File], kind: str | None = None) -> Found:
     wanted = kind or "tiers"
     for file in files:
         for labels, values in series_of(file):
-            count += 1
             name = labels.get("__name__", "")
+            label = ",".join(f"{key}={value}" for key, value in labels.items() if key != "__name__")
+            if not values:  # such as native histograms
+                notes.append(f"{label or name}: has no values that are numbers: it is left out")
+                continue
+            count += 1
             texts = [text for _, text in values]
             numbers = np.array([_number(text) for text in texts])
             known = numbers[np.isfinite(numbers)]
@@ -70,7 +74,6 @@ def read(files: Sequence[File], kind: str | None = None) -> Found:
             if wanted in ("tiers", "vm") and name.endswith(COUNTER_ENDS) and rises:
                 values = _rates(values)
                 notes.append(f"{name}: a counter: its rate is taken")
-            label = ",".join(f"{key}={value}" for key, value in labels.items() if key != "__name__")
             if wanted == "vm":
                 series.append(_Series(name, label or name, values))
             else:

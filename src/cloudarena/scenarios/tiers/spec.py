@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from cloudarena.base.arrays import Floats
 from cloudarena.contract.kind import Kind
 from cloudarena.contract.scenario import MachineGroup, Scenario
+from cloudarena.contract.source import Source
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.tiers import KIND
 from cloudarena.scenarios.tiers.sources import Arrivals
@@ -145,9 +146,9 @@ class TiersScenario(Scenario):
         return self
 
     @property
-    def resampled(self) -> str:
-        """What replications draw again of a recorded trace, in words; nothing if they do not."""
-        return self.arrivals.resampled
+    def source(self) -> Source:
+        """Where its work comes from."""
+        return self.arrivals
 
     @property
     def machine_groups(self) -> tuple[MachineGroup, ...]:

@@ -13,7 +13,7 @@ from cloudarena.base.arrays import MICRO
 from cloudarena.base.numpy import np
 from cloudarena.contract.kind import Kind
 from cloudarena.contract.scenario import MachineGroup, Scenario
-from cloudarena.contract.source import load_workload
+from cloudarena.contract.source import Source, load_workload
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.vm import KIND
 from cloudarena.scenarios.vm.sources import Workload
@@ -24,7 +24,7 @@ from cloudarena.workloads.vm.columns import (
     SMALLEST_SIZE,
     VmWorkload,
 )
-from cloudarena.workloads.vm.files import Files
+from cloudarena.workloads.vm.files import CpuLevels, Files
 from cloudarena.workloads.vm.readings import LAST_TICK
 from cloudarena.workloads.vm.stream import VmStream
 
@@ -265,9 +265,15 @@ class VmScenario(Scenario):
         return self
 
     @property
-    def resampled(self) -> str:
-        """What replications draw again of a recorded trace, in words; nothing if they do not."""
-        return self.workload.resampled
+    def source(self) -> Source:
+        """Where its work comes from."""
+        return self.workload
+
+    @property
+    def draws_nothing(self) -> bool:
+        """Whether the VMs are those of a recorded trace, with what it says of their CPUs."""
+        levels = getattr(self.workload, "cpu_percent", None)
+        return self.is_one_trace and not isinstance(levels, CpuLevels)
 
     @property
     def machine_groups(self) -> tuple[MachineGroup, ...]:

@@ -12,7 +12,7 @@ from cloudarena.base.errors import SpecError
 from cloudarena.contract.source import Beginning, SpecPath
 from cloudarena.workloads.faas import requests
 from cloudarena.workloads.faas.source import RequestTrace, WindowedTrace
-from cloudarena.workloads.resample import Resample, drawn_again
+from cloudarena.workloads.resample import Resample
 
 Assignment = Literal["busiest", "dealt", "named"]
 """Which functions of a trace stand for those of the spec: the busiest, all, dealt out, or named."""
@@ -101,11 +101,6 @@ class Invocations(WindowedTrace):
         if scale != 1.0:
             raise SpecError(f"load_scale: {scale:g} is not allowed with stream: true: 1")
         return window_requests(self.path, names, duration_s, self.start_s, window, windows)
-
-    @property
-    def resampled(self) -> str:
-        """What replications draw again of the trace, in words."""
-        return drawn_again(self.resample)
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:

@@ -69,7 +69,8 @@ class Trace(Source):
     @property
     def resampled(self) -> str:
         """What replications draw again of the trace, in words."""
-        return drawn_again(self.resample, self.scale)
+        takes_windows = self.window is not None and self.window.is_drawn
+        return drawn_again(self.resample, self.scale, takes_windows)
 
     @abstractmethod
     def read(self) -> tuple[JobWorkload, NamedTuple]:

@@ -48,6 +48,11 @@ class Window(Spec):
             )
         return self
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the seed draws where it begins."""
+        return self.first is None and self.start_h is None
+
     def of(self, workload: JobWorkload, seed: int) -> JobWorkload:
         """The jobs of the window under a seed, with times from the first of them."""
         submit, by_hours = workload.submit, self.hours is not None

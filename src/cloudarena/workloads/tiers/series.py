@@ -41,8 +41,8 @@ class Series(RateSource):
 
     @property
     def resampled(self) -> str:
-        """What replications draw again of the trace, in words."""
-        return drawn_again(self.resample, self.scale)
+        """What replications draw again of the trace, in words; a scale alone draws nothing."""
+        return "" if self.resample is None else drawn_again(self.resample, self.scale)
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:

@@ -198,14 +198,20 @@ class Files(Source):
 
     def drawn(self, workload: VmWorkload, seed: int, tick_s: float, ticks: int) -> VmWorkload:
         """The VMs of a seed: those of the trace, resampled and scaled if that is asked for."""
+        there = 0
         if self.start_s:
-            workload = _from(workload, int(self.start_s // tick_s))
-        if self.resample is not None:
-            time = workload.created.astype(np.float64) * tick_s
+            workload, there = _from(workload, int(self.start_s // tick_s))
+        if self.resample is not None and there < len(workload.created):
+            # Who is there at the beginning is there in each draw, and comes on no other day.
+            time = workload.created[there:].astype(np.float64) * tick_s
             # The trace lasts to its last arrival, or to the end of the run if that is later.
             span = max(float(time[-1]) + tick_s, ticks * tick_s)
             rows, moved = self.resample.rows(time, span, ticks * tick_s, seed)
-            workload = pick_vms(workload, rows, np.rint(moved / tick_s).astype(np.int64))
+            workload = pick_vms(
+                workload,
+                np.concatenate((np.arange(there), there + rows)),
+                np.concatenate((np.zeros(there), np.rint(moved / tick_s))).astype(np.int64),
+            )
         if self.scale != 1.0:
             rows, moved = scaled_rows(
                 workload.created.astype(np.float64) * tick_s, self.scale, stream(seed, "scale")
@@ -235,19 +241,21 @@ class Files(Source):
         return {"readings": "set by cpu_percent", "cpu_percent_mean": "set by cpu_percent"}
 
 
-def _from(workload: VmWorkload, tick: int) -> VmWorkload:
-    """The VMs from a tick on: those that are there then have the rest of their lives before them.
+def _from(workload: VmWorkload, tick: int) -> tuple[VmWorkload, int]:
+    """The VMs from a tick on, and how many came before it, which are the first.
 
-    A run so begins with the load of the trace at that time, not with an empty cloud.
+    These have the rest of their lives before them. A run so begins with the load of the trace at
+    that time, not with an empty cloud.
     """
     rows = np.flatnonzero(workload.created + workload.lifetime > tick)
     if not len(rows):
         raise TraceError("workload.start_s: no VM of the trace is there so late")
     gone = np.maximum(0, tick - workload.created[rows])
+    there = int((gone > 0).sum())
     lifetime = workload.lifetime[rows] - gone
     first = offsets(lifetime)
     begin = np.repeat(workload.first_reading[rows] + gone - first, lifetime)
-    return workload._replace(
+    late = workload._replace(
         **{name: getattr(workload, name)[rows] for name in PER_VM if name != "lifetime"},
         ids=workload.ids.take(pa.array(rows)),
         created=np.maximum(0, workload.created[rows] - tick),
@@ -255,6 +263,7 @@ def _from(workload: VmWorkload, tick: int) -> VmWorkload:
         first_reading=first,
         readings=workload.readings[begin + np.arange(int(lifetime.sum()))],
     )
+    return late, there
 
 
 def pick_vms(

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from cloudarena.base.errors import TraceError, nearest
 from cloudarena.contract.kind import Kind
 from cloudarena.contract.scenario import MachineGroup, Scenario
-from cloudarena.contract.source import SpecPath
+from cloudarena.contract.source import Source, SpecPath
 from cloudarena.contract.spec import Spec, or_also
 from cloudarena.scenarios.faas import KIND
 from cloudarena.scenarios.faas.sources import Trace, count_windows, draw_requests
@@ -30,6 +30,7 @@ from cloudarena.workloads.carbon import read_intensities
 from cloudarena.workloads.faas.devices import Device
 from cloudarena.workloads.faas.requests import Requests as Drawn
 from cloudarena.workloads.faas.requests import joined
+from cloudarena.workloads.resample import drawn_again
 
 PredicateName = Literal["fits-resources", "can-run", "has-accelerator", "free-accelerator-memory"]
 PriorityName = Literal[
@@ -482,9 +483,16 @@ class FaasScenario(Scenario):
         return function.rule(self.scaler)
 
     @property
+    def source(self) -> Source | None:
+        """The trace of the requests, if there is one."""
+        return self.trace
+
+    @property
     def resampled(self) -> str:
         """What replications draw again of a recorded trace, in words; nothing if they do not."""
-        return "" if self.trace is None else self.trace.resampled
+        if self.trace is None:
+            return ""
+        return drawn_again(getattr(self.trace, "resample", None), self.load_scale)
 
     @property
     def machine_groups(self) -> tuple[MachineGroup, ...]:

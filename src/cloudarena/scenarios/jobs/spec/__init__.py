@@ -13,7 +13,7 @@ from cloudarena.base.errors import SpecError
 from cloudarena.base.numpy import np
 from cloudarena.contract.kind import Kind
 from cloudarena.contract.scenario import MachineGroup, Scenario
-from cloudarena.contract.source import load_workload
+from cloudarena.contract.source import Source, load_workload
 from cloudarena.contract.spec import Spec
 from cloudarena.scenarios.jobs import KIND
 from cloudarena.scenarios.jobs.sources import GIVEN, Workload
@@ -100,9 +100,16 @@ class JobsScenario(Scenario):
         return self
 
     @property
-    def resampled(self) -> str:
-        """What replications draw again of a recorded trace, in words; nothing if they do not."""
-        return self.workload.resampled
+    def source(self) -> Source:
+        """Where its work comes from."""
+        return self.workload
+
+    @property
+    def draws_nothing(self) -> bool:
+        """Whether the jobs are those of a recorded trace, and machines do not fail by chance."""
+        fails = self.failures is not None and self.failures.mtbf_s is not None
+        drawn = getattr(self.workload, "estimates", "given") in ("factor", "modal")
+        return self.is_one_trace and not fails and not drawn
 
     @property
     def machine_groups(self) -> tuple[MachineGroup, ...]:
