@@ -61,7 +61,7 @@ def test_noise_tells_nobody_apart(scenario):
     assert comparison.verdict("b", PROFIT) == "not told apart"
     assert comparison.conclusion() == (
         "profit_usd does not tell the policies apart (95%): the difference from b is between "
-        "-3.24 $ and +3.19 $."
+        "-5.37 $ and +5.32 $."
     )
 
 

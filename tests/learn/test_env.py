@@ -25,8 +25,6 @@ DECIDES = [
 
 MOST = {
     "energy_kwh": lambda metrics: 0.185 * 200 / 12,  # a machine of 185 W, 200 ticks of 5 minutes
-    "failed": lambda metrics: metrics["requests"],
-    "refused": lambda metrics: metrics["requests"],
 }
 
 
@@ -69,10 +67,12 @@ def test_rewards_sum_to_the_metric_they_stand_for(reward, observation):
     rewards, info = play(small_env(reward=reward, observation=observation))
     sign = 1 if reward in ("profit_usd", "income_usd") else -1
     expected = sign * info["metrics"][reward]
-    if sign < 0:  # what refusing would lower has the share left undone times its most added
-        share, most = info["metrics"]["unserved_share"], MOST[reward](info["metrics"])
-        assert 0 < share < 1
-        expected -= share * most
+    share = info["metrics"]["unserved_share"]
+    assert 0 < share < 1
+    if reward in ("failed", "refused"):  # who lowers one of them must not raise the other
+        expected = -share * info["metrics"]["requests"]
+    elif sign < 0:  # what refusing would lower has the share left undone times its most added
+        expected -= share * MOST[reward](info["metrics"])
     assert sum(rewards) == pytest.approx(expected, rel=1e-9)
     assert info["metrics"][reward] != 0
 
