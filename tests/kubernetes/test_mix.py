@@ -141,3 +141,5 @@ def test_a_packing_of_many_kinds_is_near_its_bound_and_always_the_same():
 def test_types_that_others_beat_are_left_out():
     bins = [Bin((4, 4), 10), Bin((4, 3), 10), Bin((4, 4), 10), Bin((8, 4), 9), Bin((1, 9), 12)]
     assert undominated(bins) == [3, 4]
+    assert undominated(bins[:3]) == [0]
+    assert undominated([]) == []

@@ -14,6 +14,7 @@ import pytest
 import cloudarena
 from cloudarena.base.errors import PolicyError
 from cloudarena.policies import ArrayPolicy, SteppedPolicyWarning
+from cloudarena.testing.policy import both_speeds_agree
 from tests.user_policies.written import SMALL
 
 STEPPED = {
@@ -85,6 +86,37 @@ def test_a_users_copy_of_a_built_in_policy_gives_the_same() -> None:
     scenario = cloudarena.load("vm/azure-like-10k", SMALL)
     mine, built_in = (cloudarena.simulate(scenario, p) for p in (best_fit, "best-fit"))
     assert mine.metrics == built_in.metrics
+
+
+@cloudarena.parameters(cores=0.0, ties=("first", "last"))
+def spare(pms, vm, p, rng):
+    """The fullest machine that keeps some cores free, else the last valid one."""
+    valid, free = taken_apart(pms)
+    best, other, least = -2, -2, np.inf
+    for m in range(len(valid)):
+        left = free[m] - vm.cores
+        if valid[m] and left >= p.cores and (left < least or (p.ties and left == least)):
+            best, least = m, left
+        elif valid[m]:
+            other = m
+    return best if best >= 0 else other
+
+
+def taken_apart(machines):
+    """Fields by their position, which a tuple that goes by reference has not."""
+    return machines[0], machines[5]
+
+
+def test_a_function_with_parameters_gives_the_same_compiled_and_stepped() -> None:
+    scenario = cloudarena.load("vm/azure-like-10k", SMALL)
+    found = []
+    for settings in ("", ":cores=4", ":cores=4:ties=last"):
+        policy = scenario.kind.policies.resolve(f"{__file__}:spare{settings}")
+        assert isinstance(policy, ArrayPolicy)
+        assert policy.machine_code is not None
+        both_speeds_agree(policy, scenario, 0)
+        found.append(cloudarena.simulate(scenario, policy).metrics["energy_kwh"])
+    assert len(set(found)) == 3
 
 
 def test_a_function_is_compiled_once(monkeypatch) -> None:

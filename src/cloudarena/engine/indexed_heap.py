@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudarena.engine.compiled import jit_uncounted
+from cloudarena.engine.compiled import jit_inline, jit_uncounted
+
+LARGEST = np.int64(2**63 - 1)
 
 MATCH = np.dtype(
     [
@@ -58,24 +60,39 @@ def entry_times(heap: IndexedHeap) -> NDArray[np.float64]:
     return times
 
 
+@jit_inline
+def _rank(time: float) -> int:
+    """A whole number for a time, in the same order; -0.0 would come before 0.0."""
+    bits = np.float64(time).view(np.int64)
+    return bits ^ ((bits >> 63) & LARGEST)
+
+
+@jit_inline
+def _time(rank: int) -> float:
+    """The time of a rank."""
+    return np.int64(rank ^ ((rank >> 63) & LARGEST)).view(np.float64)
+
+
 @jit_uncounted
 def set_time(heap: IndexedHeap, entry: int, time: float) -> None:
     """Moves an entry to a time; infinity takes it out."""
     tree = heap.tree
     node = len(tree) // 2 + entry
-    tree[node].time = time
+    rank = _rank(time + 0.0)
+    tree[node].time = _time(rank)
     while node > 1:
-        # Which of two is earlier cannot be foretold: select, do not branch. Of equals the left.
-        other, is_right = tree[node ^ 1], (node & 1) == 1
-        wins = (other.time < time) | ((other.time == time) & is_right)
-        other_time, other_entry = other.time, other.entry
-        time = other_time if wins else time
+        # Which of two is earlier cannot be foretold: select, do not branch. A processor does that
+        # with whole numbers at once, and not with times. Of equals the left.
+        other = tree[node ^ 1]
+        other_rank, other_entry = _rank(other.time), other.entry
+        wins = other_rank < rank + (node & 1)
+        rank = other_rank if wins else rank
         entry = other_entry if wins else entry
         node >>= 1
         match = tree[node]
-        if match.time == time and match.entry == entry:
+        if match.entry == entry and _rank(match.time) == rank:
             return
-        match.time = time
+        match.time = _time(rank)
         match.entry = entry
 
 

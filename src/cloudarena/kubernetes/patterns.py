@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from cloudarena.base.statistics import front_of
+
 Counts = tuple[int, ...]
 
 
@@ -49,19 +53,11 @@ def cost_of(patterns: Sequence[Pattern], bins: Sequence[Bin]) -> int:
 
 
 def undominated(bins: Sequence[Bin]) -> list[int]:
-    """The types of which no other has at least the room for at most the price."""
-    kept = []
-    for b, one in enumerate(bins):
-        better = (
-            other.price <= one.price
-            and all(x >= y for x, y in zip(other.capacity, one.capacity, strict=True))
-            and (o < b or other != one)
-            for o, other in enumerate(bins)
-            if o != b
-        )
-        if not any(better):
-            kept.append(b)
-    return kept
+    """The types of which no other has at least the room for at most the price; no type twice."""
+    if not bins:
+        return []
+    losses = np.array([(one.price, *(-room for room in one.capacity)) for one in bins], np.float64)
+    return [b for b in front_of(losses).tolist() if bins[b] not in bins[:b]]
 
 
 def filled(items: Sequence[Item], bin: Bin, order: Sequence[int], left: Sequence[int]) -> Counts:

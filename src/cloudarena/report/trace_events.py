@@ -27,8 +27,8 @@ MICROSECONDS = 1e6
 TIMES = ("time_s", "tick")
 HISTORIES = ("series", "power", "periods")
 """Tables with one row for each time, of the whole."""
-OF_MEMBERS = {"machines_series": "machine", "nodes_series": "node", "tiers": "tier"}
-"""Tables with one row for each time and machine, with full recording, or tier: its column."""
+MEMBERS = ("machine", "node", "tier")
+"""Columns of tables with one row for each time and member: which member it is."""
 SHOWN = ("utilisation", "cpu_utilisation", "used_cores", "power_w", "fat", "thin")
 """Columns of these that become counters."""
 
@@ -102,12 +102,16 @@ def _counters(result: Result, scale: float) -> Iterator[dict[str, Any]]:
             time = next(one for one in TIMES if one in table.column_names)
             values = [one for one in _numbers(table) if one not in (*TIMES, "period")]
             yield from _counts(table, time, values, scale, None)
-    for name, member in OF_MEMBERS.items():
-        table = result.tables.get(name)
-        if table is not None:
-            time = next(one for one in TIMES if one in table.column_names)
-            values = [one for one in SHOWN if one in table.column_names]
-            yield from _counts(table, time, values, scale, member)
+    for name, table in result.tables.items():
+        moment, member = _first(TIMES, table), _first(MEMBERS, table)
+        values = [one for one in SHOWN if one in table.column_names]
+        if values and moment and member and name != "decisions":
+            yield from _counts(table, moment, values, scale, member)
+
+
+def _first(words: tuple[str, ...], table: pa.Table) -> str | None:
+    """The first of some columns that a table has; None if it has none of them."""
+    return next((one for one in words if one in table.column_names), None)
 
 
 def _counts(

@@ -51,8 +51,8 @@ def setup(step):
 
 
 def execution(step):
-    """The first request of a replica takes longer, all of the second function, and under load."""
-    more = 0.1 * step.function + 0.05 * step.load
+    """Longer for the first request of a replica, by the function, and beside other replicas."""
+    more = 0.1 * step.function + 0.05 * step.replicas
     return step.drawn_s * (1.5 if step.served == 1 else 1.0) + more
 
 
@@ -84,3 +84,8 @@ def share_on(now):
 def words(now):
     """No number."""
     return {"watts": "many"}
+
+
+def under_load(step):
+    """Longer the more of the node is claimed, by this request too."""
+    return step.drawn_s + 4.0 * step.load

@@ -61,6 +61,18 @@ def test_a_router_decides_and_python_will_do_where_nothing_can_be_compiled():
     assert alone.metrics["completed"] < both.metrics["completed"] == plain
 
 
+def test_who_begins_claims_too():
+    """Each claims a quarter of the node and takes 3.9 s, and 1 s for each quarter that is claimed.
+
+    They come every 2 s: the second beside the first, the third beside both.
+    """
+    made = scenario(function(3.9, 0.5, workers=4), lifecycle={"execution": own("under_load")})
+    result = simulate(made, "first-fit")
+    starts, ends = (column(result, "invocations", name)[:3] for name in ("start_s", "finish_s"))
+    taken = [end - start for start, end in zip(starts, ends, strict=True)]
+    assert taken == pytest.approx([4.9, 5.9, 6.9])
+
+
 def test_one_measures_over_time():
     """A request of 4 s at 0, 10, ... for a quarter of a NUC: 6 W, and 7 W more while it runs."""
     made = scenario(function(4.0, 0.1), sample_s=12.5, measure=own("look"))

@@ -144,6 +144,7 @@ def scenarios(draw):
             "duration_s": 60,
             **draw(st.sampled_from(WARM_UPS)),
             "evict": draw(st.sampled_from(EVICT if by_request(made) else EVICT[:1])),
+            "router": draw(st.sampled_from(["round-robin", "least-loaded"])),
             "devices": {"types": {"nuc": draw(st.integers(1, 2)), "rpi4": 1}},
             "functions": made,
             "scheduler": {

@@ -87,7 +87,9 @@ class Requests:
             return
         place = self.turn[f] % len(members)
         self.turn[f] = place + 1
-        if self.own_router is not None:
+        if self.spec.router == "least-loaded":
+            place = min(range(len(members)), key=lambda k: members[k].work())
+        elif self.own_router is not None:
             place = int(self.own_router(self.choices(members, workers)))
         limit = function.queue_limit
         if limit is not None and members[place].work() - workers >= limit:

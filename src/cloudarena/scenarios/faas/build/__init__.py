@@ -12,6 +12,7 @@ from cloudarena.base.arrays import Ints, read_only
 from cloudarena.base.errors import SpecError
 from cloudarena.contract import RecordLevel
 from cloudarena.contract.window import HOURS, SECONDS_PER_HOUR, Window
+from cloudarena.engine.bit_sets import make_bit_sets
 from cloudarena.engine.hashing import make_key
 from cloudarena.engine.indexed_heap import make_indexed_heap, set_time
 from cloudarena.engine.power import JOULES_PER_KWH
@@ -182,6 +183,7 @@ def build_world(
         blocked=np.zeros(len(functions), np.bool_),
         gaps=np.zeros((len(functions), most_bins + 1), np.int64),
         members=np.zeros((len(functions), REPLICA_SLOTS), np.int64),
+        idle=make_bit_sets(len(functions), REPLICA_SLOTS),
         replicas=free_list(np.zeros(REPLICA_SLOTS, REPLICA_SLOT), 0),
         slots=free_list(np.zeros(SLOTS, REQUEST_SLOT), 0),
         due=due,

@@ -48,6 +48,7 @@ def with_room(world: World) -> World:
         world = world._replace(
             replicas=free_list(_longer(world.replicas, 2 * old), old),
             members=np.concatenate((world.members, np.zeros_like(world.members)), axis=1),
+            idle=np.concatenate((world.idle, np.zeros_like(world.idle)), axis=1),
             due=world.due._replace(replicas=with_entries(world.due.replicas, 2 * old)),
         )
         clock["free_replica"] = old

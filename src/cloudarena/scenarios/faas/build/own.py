@@ -30,13 +30,11 @@ from cloudarena.policies.parse import load_function
 from cloudarena.scenarios.faas.spec import FaasScenario
 from cloudarena.scenarios.faas.state import (
     COLUMNS,
-    CONTENTION,
     HOOKS,
-    ROUTE,
-    START,
     Choices,
     Claim,
     Extras,
+    Hook,
     Idle,
     Load,
     Step,
@@ -99,11 +97,11 @@ class _Plain:
         return float(self.answer) if is_number else math.nan
 
     def _shown(self, table: NDArray[np.float64]) -> tuple[Any, ...]:
-        if self._hook == ROUTE:
+        if self._hook == Hook.ROUTE:
             return (Choices(*(table[:, k] for k in range(COLUMNS))),)
-        if self._hook == CONTENTION:
+        if self._hook == Hook.CONTENTION:
             return Load(*table[0].tolist()), Claim(*table[1, : len(Claim._fields)].tolist())
-        return ((Idle if self._hook < START else Step)(*table[0].tolist()),)
+        return ((Idle if self._hook < Hook.START else Step)(*table[0].tolist()),)
 
 
 def addresses(scenario: FaasScenario) -> NDArray[np.int64]:
@@ -168,7 +166,8 @@ def _checked(function: Any, name: str, hook: int) -> Any:
     code = (function.py_func if is_code else function).__code__
     if code.co_flags & NO_FUNCTION:
         raise CannotCompile("it is no plain function")
-    shown = {ROUTE: _CHOICES, CONTENTION: _LOAD}.get(hook, _IDLE if hook < START else _STEP)
+    of_hook: dict[int, Any] = {Hook.ROUTE: _CHOICES, Hook.CONTENTION: _LOAD}
+    shown = of_hook.get(hook, _IDLE if hook < Hook.START else _STEP)
     try:
         made = checked(function, shown, f"{code.co_filename} {code.co_firstlineno}")
     except CannotCompile:
@@ -247,8 +246,8 @@ def _entry(inner: Any, hook: int) -> Any:
             answer = np.nan
         return answer
 
-    if hook == ROUTE:
+    if hook == Hook.ROUTE:
         return route
-    if hook == CONTENTION:
+    if hook == Hook.CONTENTION:
         return slow
-    return stay if hook < START else last
+    return stay if hook < Hook.START else last

@@ -29,11 +29,11 @@ from cloudarena.engine.variates import draw, share_of
 from cloudarena.scenarios.faas.kernel.energy import invocation_energy_j, meter, set_power
 from cloudarena.scenarios.faas.kernel.own import lasts_s, own_stretch, slows_itself
 from cloudarena.scenarios.faas.state import (
-    EXECUTION,
     NONE,
     POWERED,
     SLOWING,
     WHOLE,
+    Hook,
     Phase,
     Record,
     RequestState,
@@ -67,7 +67,7 @@ def execution_s(world: World, slot: Record, replica: Record, fit: Record) -> flo
     share = uniform(world.rules[0].execution_key, key, slot.number)
     share = share_of(world.distributions, distribution, slot.number, share)
     seconds = draw(world.distributions, distribution, share)
-    return lasts_s(world, world.extras, EXECUTION, replica, seconds)
+    return lasts_s(world, world.extras, Hook.EXECUTION, replica, seconds)
 
 
 @jit_call

@@ -21,6 +21,7 @@ from cloudarena.scenarios.faas.kernel.execution import claim_start
 from cloudarena.scenarios.faas.kernel.own import lasts_s
 from cloudarena.scenarios.faas.kernel.replicas import drain, put_on_node, record_phase, stop
 from cloudarena.scenarios.faas.kernel.requests import find_work
+from cloudarena.scenarios.faas.kernel.routing import note_idle
 from cloudarena.scenarios.faas.kernel.transfers import (
     ask_pull,
     end_flow,
@@ -30,8 +31,7 @@ from cloudarena.scenarios.faas.kernel.transfers import (
 )
 from cloudarena.scenarios.faas.state import (
     NONE,
-    SETUP,
-    START,
+    Hook,
     ImageState,
     NodeState,
     Phase,
@@ -80,7 +80,9 @@ def end_phase(world: World, index: int) -> None:
         claim_start(world, replica, 0)
         replica.ready_s = replica.idle_s = now
         world.members[replica.function, function.ready] = index
+        replica.position = function.ready
         function.ready += 1
+        note_idle(world, replica)
         find_work(world, index)
     else:
         claim_start(world, replica, cold_claim(world, replica))
@@ -109,7 +111,7 @@ def start_s(world: World, replica: Record) -> float:
         distribution = world.fits[replica.variant, device].start_distribution
         share = uniform(world.rules[0].start_key, function.key, replica.order)
         seconds = draw(world.distributions, distribution, share)
-    return lasts_s(world, world.extras, START, replica, seconds)
+    return lasts_s(world, world.extras, Hook.START, replica, seconds)
 
 
 @jit_call
@@ -121,7 +123,7 @@ def setup_s(world: World, replica: Record) -> float:
     if fit.setup_distribution != NONE:
         share = uniform(world.rules[0].setup_key, function.key, replica.order)
         seconds = draw(world.distributions, fit.setup_distribution, share)
-    return lasts_s(world, world.extras, SETUP, replica, seconds)
+    return lasts_s(world, world.extras, Hook.SETUP, replica, seconds)
 
 
 @jit_inline

@@ -12,14 +12,11 @@ from cloudarena.engine.addresses import call_at
 from cloudarena.engine.compiled import jit_call, jit_inline
 from cloudarena.scenarios.faas.kernel.transfers import client_of
 from cloudarena.scenarios.faas.state import (
-    CONTENTION,
-    EVICT,
-    KEEP,
     NONE,
-    ROUTE,
     WHOLE,
     Evict,
     Extras,
+    Hook,
     Phase,
     Record,
     Scaler,
@@ -61,9 +58,9 @@ def own_route(world: World, extras: Extras | None, which: int, number: int) -> i
         if client != NONE:
             row[5] = world.paths.clients[client, replica.node].latency_s
         row[6], row[7] = node.power_w, replica.served
-    answer = asked(extras, ROUTE, function.ready)
+    answer = asked(extras, Hook.ROUTE, function.ready)
     if not 0.0 <= answer < function.ready or answer != np.floor(answer):
-        note_fault(extras, ROUTE, function.ready, answer)
+        note_fault(extras, Hook.ROUTE, function.ready, answer)
         return first
     return world.members[which, int(answer)]
 
@@ -71,7 +68,7 @@ def own_route(world: World, extras: Extras | None, which: int, number: int) -> i
 @jit_inline
 def slows_itself(extras: Extras | None) -> bool:
     """Whether a function of the user's says how invocations slow each other down."""
-    return extras is not None and extras.hooks[CONTENTION] != 0
+    return extras is not None and extras.hooks[Hook.CONTENTION] != 0
 
 
 @jit_call
@@ -84,9 +81,9 @@ def own_stretch(extras: Extras | None, node: Record, fit: Record, memory_bound: 
         load[resource] = node.load[resource] / WHOLE
         claim[resource] = fit.claim[resource] / WHOLE
     load[6], load[7], claim[6], claim[7] = node.running, node.cores, memory_bound, 0.0
-    answer = asked(extras, CONTENTION, 2)
+    answer = asked(extras, Hook.CONTENTION, 2)
     if not 0.0 < answer < np.inf:
-        note_fault(extras, CONTENTION, 2, answer)
+        note_fault(extras, Hook.CONTENTION, 2, answer)
         return 1.0
     return answer
 
@@ -109,9 +106,9 @@ def own_keep(world: World, extras: Extras | None, replica: Record) -> float:
     if extras is None or extras.progress[0].fault > 0:
         return np.inf
     show_idle(world, extras, replica)
-    answer = asked(extras, KEEP, 1)
+    answer = asked(extras, Hook.KEEP, 1)
     if not answer >= 0.0:
-        note_fault(extras, KEEP, 1, answer)
+        note_fault(extras, Hook.KEEP, 1, answer)
         return np.inf
     return answer
 
@@ -128,9 +125,9 @@ def rank_idle(world: World, extras: Extras | None) -> None:
             continue
         if world.functions[replica.function].scaler == Scaler.PER_REQUEST:
             show_idle(world, extras, replica)
-            answer = asked(extras, EVICT, 1)
+            answer = asked(extras, Hook.EVICT, 1)
             if np.isnan(answer):
-                note_fault(extras, EVICT, 1, answer)
+                note_fault(extras, Hook.EVICT, 1, answer)
             else:
                 replica.rank = answer
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cloudarena.engine.bit_sets import add
 from cloudarena.engine.compiled import jit_call, jit_inline
 from cloudarena.engine.indexed_heap import set_time
 from cloudarena.engine.linked_list import put_first, without
@@ -107,6 +108,8 @@ def take_out(world: World, index: int) -> None:
     function.ready -= 1
     for k in range(position, function.ready):
         members[k] = members[k + 1]
+        world.replicas[members[k]].position = k
+        add(world.idle, which, k)  # or it has requests: that is seen when somebody looks
     if function.turn > position:
         function.turn -= 1
 

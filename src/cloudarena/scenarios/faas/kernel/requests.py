@@ -35,7 +35,7 @@ from cloudarena.scenarios.faas.kernel.execution import (
     update_node_call,
 )
 from cloudarena.scenarios.faas.kernel.replicas import stop
-from cloudarena.scenarios.faas.kernel.routing import newest_free, route, work_of
+from cloudarena.scenarios.faas.kernel.routing import newest_free, note_idle, route, work_of
 from cloudarena.scenarios.faas.kernel.transfers import (
     ask_message,
     end_flow,
@@ -365,6 +365,7 @@ def free_worker(world: World, which: int) -> int:
     function.held -= 1
     if replica.busy == 0:
         replica.idle_s = world.clock[0].now
+        note_idle(world, replica)
     if replica.queued > 0:
         index = replica.first
         meter_function(function, world.clock[0].now)
@@ -485,6 +486,8 @@ def withdraw(world: World, index: int) -> int:
     function, state = world.functions[slot.function], slot.state
     meter_function(function, clock.now)
     set_time(world.due.finishes, index, np.inf)
+    if which != NONE:
+        note_idle(world, world.replicas[which])
     if slot.flow != NONE:
         end_flow(world, slot.flow)
         slot.flow = NONE

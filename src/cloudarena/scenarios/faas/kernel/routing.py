@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cloudarena.engine.bit_sets import add, discard, lowest
 from cloudarena.engine.compiled import jit_call, jit_inline
 from cloudarena.engine.hashing import uniform
 from cloudarena.scenarios.faas.kernel.own import own_route
@@ -16,16 +17,38 @@ def work_of(replica: Record) -> int:
 
 
 @jit_inline
+def note_idle(world: World, replica: Record) -> None:
+    """A replica may be without requests now: ``first_idle`` is to look."""
+    add(world.idle, replica.function, replica.position)
+
+
+@jit_inline
+def first_idle(world: World, function: int) -> int:
+    """The oldest ready replica without requests; NONE.
+
+    All of these are in the set. Those in it that have some are taken out as they are found.
+    """
+    while True:
+        position = lowest(world.idle, function, world.functions[function].ready)
+        if position == NONE:
+            return NONE
+        replica = world.members[function, position]
+        if work_of(world.replicas[replica]) == 0:
+            return replica
+        discard(world.idle, function, position)
+
+
+@jit_inline
 def least_loaded(world: World, function: int) -> int:
     """The ready replica with the fewest requests; of several the oldest."""
-    best, least = NONE, 0
+    best, least = first_idle(world, function), 0
+    if best != NONE:
+        return best
     for k in range(world.functions[function].ready):
         replica = world.members[function, k]
         work = work_of(world.replicas[replica])
         if best == NONE or work < least:
             best, least = replica, work
-            if work == 0:
-                break
     return best
 
 

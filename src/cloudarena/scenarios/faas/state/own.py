@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -9,12 +10,30 @@ from numpy.typing import NDArray
 
 COLUMNS = 8
 """Numbers in a row of what is shown."""
-ROUTE, CONTENTION, KEEP, EVICT, START, SETUP, EXECUTION = range(7)
-"""Which function is asked."""
-HOOKS = (
-    *("router", "contention.model", "keep", "evict"),
-    *("lifecycle.start", "lifecycle.setup", "lifecycle.execution"),
-)
+
+
+class Hook(IntEnum):
+    """Which function of a user's is asked."""
+
+    ROUTE = 0
+    CONTENTION = 1
+    KEEP = 2
+    EVICT = 3
+    START = 4
+    SETUP = 5
+    EXECUTION = 6
+
+
+HOOKS: dict[int, str] = {
+    Hook.ROUTE: "router",
+    Hook.CONTENTION: "contention.model",
+    Hook.KEEP: "keep",
+    Hook.EVICT: "evict",
+    Hook.START: "lifecycle.start",
+    Hook.SETUP: "lifecycle.setup",
+    Hook.EXECUTION: "lifecycle.execution",
+}
+"""The keys of a spec that name them."""
 
 
 class Choices(NamedTuple):

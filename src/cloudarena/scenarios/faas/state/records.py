@@ -290,6 +290,7 @@ REPLICA_SLOT = np.dtype(
         ("state", np.int64),
         ("number", np.int64),
         ("order", np.int64),  # its number among the replicas of its function
+        ("position", np.int64),  # its place in ``members`` while it takes requests
         ("function", np.int64),
         ("variant", np.int64),
         ("node", np.int64),

@@ -81,6 +81,7 @@ class World(NamedTuple):
     """Functions of which no node could take a replica, until something is free."""
     gaps: NDArray[np.int64]  # (functions, bins + 1): idle times by length, the last: longer ones
     members: NDArray[np.int64]  # (functions, replicas): those that take requests, oldest first
+    idle: NDArray[np.uint64]  # bit sets: where in ``members`` stand those that may have no requests
     replicas: NDArray[np.void]  # of REPLICA_SLOT
     slots: NDArray[np.void]  # of REQUEST_SLOT
     due: Due

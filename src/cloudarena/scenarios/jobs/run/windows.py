@@ -16,7 +16,7 @@ from cloudarena.engine.interrupts import make_flag, run_interruptibly
 from cloudarena.engine.status import ENDED, FULL
 from cloudarena.policies import ArrayPolicy
 from cloudarena.scenarios.jobs.kernel.windows import Fresh, sweep
-from cloudarena.scenarios.jobs.metrics import BOUND_S
+from cloudarena.scenarios.jobs.metrics.times import BOUND_S
 from cloudarena.scenarios.jobs.run import JobsRun
 from cloudarena.scenarios.jobs.spec import JobsScenario
 
