@@ -457,8 +457,8 @@ class Optimization(Saved):
         spent = f"{self.selection.evaluations:,} evaluations"
         if self.repeated > 0:
             return (
-                f"Of {spent} {self.repeated:,} were not run: on this one trace all runs of a design "
-                "are the same, as the second of each showed."
+                f"Of {spent} {self.repeated:,} were not run: on this one trace all runs of a "
+                "design are the same, as the second of each showed."
             )
         needed = f"{self.monte_carlo_evaluations:,}"
         if self.selection.visited is not None:
