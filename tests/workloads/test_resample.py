@@ -7,6 +7,7 @@ from tools.make_exports import write_exports
 from cloudarena import compare, load, optimize
 from cloudarena.base.errors import CloudarenaError
 from cloudarena.experiments.input_uncertainty import check_resampled
+from cloudarena.experiments.optimization import Optimization
 from cloudarena.experiments.size import size
 from cloudarena.importing.run import import_files
 from cloudarena.workloads.resample import Resample, scaled_rows
@@ -248,3 +249,7 @@ def test_every_answer_says_which_traces_it_is_about(tmp_path):
     assert told.repeated == told.selection.evaluations - 4  # each of the two was run twice
     assert f"{told.repeated} were not run: on this one trace" in told.cost()
     assert told.conclusion().endswith(one.format("what is claimed is"))
+    told.save(tmp_path / "told")
+    kept = Optimization.load(tmp_path / "told")
+    assert (kept.repeated, kept.cost()) == (told.repeated, told.cost())
+    assert one.format("what is claimed is") in (tmp_path / "told" / "report.html").read_text()

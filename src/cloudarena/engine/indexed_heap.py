@@ -5,7 +5,7 @@ A tournament tree of the earliest times, so any entry can be moved in logarithmi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +63,9 @@ def entry_times(heap: IndexedHeap) -> NDArray[np.float64]:
 @jit_inline
 def _rank(time: float) -> int:
     """A whole number for a time, in the same order; -0.0 would come before 0.0."""
-    bits = np.float64(time).view(np.int64)
-    return bits ^ ((bits >> 63) & LARGEST)
+    bits: Any = np.float64(time).view(np.int64)
+    rank: int = bits ^ ((bits >> 63) & LARGEST)
+    return rank
 
 
 @jit_inline

@@ -348,7 +348,7 @@ class Optimization(Saved):
             self.at_most(),
             self.trade(),
             self.risks(),
-            trace_text(self.winning_scenario, "what is claimed is"),
+            self.traces(),
         ]
         words += [] if self.inputs is None else [self.inputs.words()]
         return " ".join(word for word in words if word)
@@ -451,6 +451,10 @@ class Optimization(Saved):
         if self.risk is None:
             return ""
         return self.risk.words(self.selection.confidence)
+
+    def traces(self) -> str:
+        """Says which traces what is claimed is about, where there is a recorded one."""
+        return trace_text(self.winning_scenario, "what is claimed is")
 
     def cost(self) -> str:
         """One sentence: what it cost, and what Monte Carlo would have."""

@@ -447,7 +447,7 @@ def _exchanged(tries: _Tries, mix: Tried, less: int, more: int) -> Tried | None:
 
 
 def _alone(tries: _Tries, mix: Tried, k: int) -> Tried | None:
-    """The fewest of one type that suffice without the others; None if too many would be needed."""
+    """The fewest of one type that are enough alone; None if too many would be needed."""
 
     def with_number(number: int) -> Tried:
         return tries(tuple(number if j == k else 0 for j in range(len(tries.groups))))

@@ -121,6 +121,8 @@ def _facts(found: Optimization) -> list[tuple[str, str]]:
         ("How sure", escape(spoken(f"{found.sure()}. {found.at_most()}".strip(), _known(found)))),
         ("Cost", escape(found.cost())),
     ]
+    if found.traces():
+        facts.append(("Traces", escape(found.traces())))
     if found.inputs is not None:
         facts.append(("Input uncertainty", escape(found.inputs.words())))
     if selection.omega is not None and selection.noise is not None:
