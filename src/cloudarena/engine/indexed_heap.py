@@ -61,7 +61,7 @@ def entry_times(heap: IndexedHeap) -> NDArray[np.float64]:
 
 
 @jit_inline
-def _rank(time: float) -> int:
+def _rank(time: float) -> np.int64:
     """A whole number for a time, in the same order; -0.0 would come before 0.0."""
     bits: Any = np.float64(time).view(np.int64)
     rank: int = bits ^ ((bits >> 63) & LARGEST)
@@ -69,7 +69,7 @@ def _rank(time: float) -> int:
 
 
 @jit_inline
-def _time(rank: int) -> float:
+def _time(rank: np.int64) -> float:
     """The time of a rank."""
     return np.int64(rank ^ ((rank >> 63) & LARGEST)).view(np.float64)
 

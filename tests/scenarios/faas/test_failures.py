@@ -209,3 +209,17 @@ def test_the_share_of_failures_is_that_of_the_spec_and_the_same_under_all_polici
         failed.append({row["request"] for row in rows if row["outcome"] == "failed"})
     assert failed[0] == failed[1]
     assert 150 < len(failed[0]) < 250
+
+
+def test_the_least_loaded_is_the_oldest_idle_one_also_after_another_has_gone():
+    # One replica on each of four NUCs; those of 0 and 2 are idle when the first fails at 3.5 s, and
+    # that of 1 is busy. The request of 4 s goes to the oldest idle one, number 2.
+    times = {"distribution": "recorded", "seconds": [3.4, 10, 1, 0.1, 0.1, 0.1]}
+    made = function(image={"execution": times, **SMALL}, scaling={"minimum": 4}, workers=1)
+    made |= {"placement": {"per_node": 1}}
+    topology = {"failures": [{"node": "nuc-0", "at_s": 3.5}]}
+    more = {"devices": {"types": {"nuc": 4}}, "topology": topology, "duration_s": 5}
+    result = simulate(scenario(made, router="least-loaded", **more), "first-fit")
+    rows = result.tables["invocations"].to_pylist()
+    found = sorted((row["arrival_s"], row["replica"]) for row in rows)
+    assert found == [(0, 0), (1, 1), (2, 2), (3, 2), (4, 2)]
