@@ -5,7 +5,7 @@ A tournament tree of the earliest times, so any entry can be moved in logarithmi
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,9 +63,8 @@ def entry_times(heap: IndexedHeap) -> NDArray[np.float64]:
 @jit_inline
 def _rank(time: float) -> np.int64:
     """A whole number for a time, in the same order; -0.0 would come before 0.0."""
-    bits: Any = np.float64(time).view(np.int64)
-    rank: int = bits ^ ((bits >> 63) & LARGEST)
-    return rank
+    bits = np.float64(time).view(np.int64)
+    return bits ^ ((bits >> 63) & LARGEST)
 
 
 @jit_inline
